@@ -1,0 +1,177 @@
+//! The types of the catalogue: what `kernels!` fills in and what the runtime reads. Knows no kernel.
+//!
+//! A [`Kernel`] is one data contract with its variants. Entries are type-erased; [`Kernel::call`] is generated from the
+//! contract and is the one place where an entry gets its type back.
+
+use core::ffi::c_void;
+
+/// The address of a function that keeps a kernel's contract: `extern "sysv64"` on x86-64, `extern "C"` elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry(*const c_void);
+
+// SAFETY: an entry is the address of immutable code (compiled, or mapped read+execute and never unmapped); sharing the
+// address between threads gives no access to anything mutable.
+unsafe impl Send for Entry {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Entry {}
+
+impl Entry {
+    /// Wraps the address of a kernel function. Nothing is called through it but by [`Kernel::call`], which is unsafe.
+    pub const fn new(address: *const c_void) -> Entry {
+        Entry(address)
+    }
+
+    /// The address.
+    pub const fn address(self) -> *const c_void {
+        self.0
+    }
+}
+
+/// One argument in a call through [`Kernel::call`]: a pointer or an integer, as the contract's argument says.
+#[derive(Clone, Copy)]
+pub union Word {
+    /// A pointer argument. Input pointers are cast from `*const`; the kernel only reads through them.
+    pub pointer: *mut u8,
+    /// A count or a limb, zero-extended.
+    pub integer: u64,
+}
+
+/// What an argument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgumentKind {
+    /// A pointer to `n` limbs of `bits` bits, where `n` is the argument at index `count`.
+    Limbs {
+        /// Bits of a limb: 32 or 64.
+        bits: u32,
+        /// Index, in the argument list, of the count that gives the length.
+        count: usize,
+    },
+    /// A number of limbs, `min..=max`, public.
+    Count {
+        /// Smallest allowed.
+        min: u64,
+        /// Largest allowed.
+        max: u64,
+    },
+    /// One limb of `bits` bits by value.
+    Limb {
+        /// Bits of the limb.
+        bits: u32,
+    },
+}
+
+/// How a kernel uses the memory behind a pointer argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read only.
+    In,
+    /// Written only, every element.
+    Out,
+    /// Read, then written.
+    InOut,
+}
+
+/// One argument of a contract, in call order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Name as in the spec.
+    pub name: &'static str,
+    /// Type and shape.
+    pub kind: ArgumentKind,
+    /// Use of the memory behind it; `In` for values.
+    pub access: Access,
+    /// Indices of the arguments whose pointer may be equal to this one's (fully equal; no other overlap).
+    pub may_equal: &'static [usize],
+    /// Whether the contents are secret.
+    pub secret: bool,
+}
+
+/// Where a variant's code comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Safe Rust compiled for the baseline of the target.
+    Portable,
+    /// A naked function compiled into the program.
+    Compiled,
+    /// Generated into executable memory at run time.
+    Machine,
+}
+
+impl Origin {
+    /// The word used in JSON and tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Origin::Portable => "portable",
+            Origin::Compiled => "compiled",
+            Origin::Machine => "machine",
+        }
+    }
+}
+
+/// One way to compute a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// `KERNEL/STRATEGY.PARAMETERS[.SCHEDULE]`.
+    pub name: &'static str,
+    /// The strategy's word in the spec.
+    pub strategy: &'static str,
+    /// Where the code comes from.
+    pub origin: Origin,
+    /// CPU features that the emitted instructions need (the computed manifest), by the names of the feature table.
+    pub features: &'static [&'static str],
+    /// For a variant without any loop: the only `n` it may be called with.
+    pub exact: Option<u64>,
+    /// Whether it takes part in the start-up race.
+    pub startup: bool,
+    /// The function.
+    pub entry: Entry,
+    /// Hash of the variant's instructions, equal for the compiled and the run-time form of one plan; 16 hex digits.
+    pub code_hash: &'static str,
+    /// Number of instructions, as a measure of code size that is the same in every backend.
+    pub instructions: u32,
+}
+
+/// One data contract and all its shipped variants.
+pub struct Kernel {
+    /// `limb64.mul_add`.
+    pub name: &'static str,
+    /// What it computes, in one line.
+    pub math: &'static str,
+    /// Arguments in call order.
+    pub arguments: &'static [Argument],
+    /// Whether a limb is returned (zero-extended to 64 bits by [`Kernel::call`]).
+    pub returns: bool,
+    /// Size classes: values of the count argument that have a winner of their own.
+    pub sizes: &'static [u64],
+    /// Path of the spec file as `kernels!` was given it.
+    pub spec_file: &'static str,
+    /// Text of the spec file.
+    pub spec_text: &'static str,
+    /// Hash of the spec file; 16 hex digits.
+    pub spec_hash: &'static str,
+    /// The reference: shortest obviously right code, same contract.
+    pub reference: Entry,
+    /// Every compiled variant that this target has, in the order of the plan. Never empty: portable is always there.
+    pub variants: &'static [Variant],
+    /// Calls an entry of this contract.
+    ///
+    /// # Safety
+    /// `Entry` must keep this kernel's contract and the CPU must have the features it needs; the words must be one for
+    /// each argument, with pointers that are valid for the count given, overlapping only as `may_equal` says.
+    pub call: unsafe fn(Entry, &[Word]) -> u64,
+}
+
+impl core::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Kernel").field("name", &self.name).field("variants", &self.variants.len()).finish_non_exhaustive()
+    }
+}
+
+/// A spec text that was compiled in, so that a program can generate more of the same at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecText {
+    /// Path as `kernels!` was given it.
+    pub path: &'static str,
+    /// The whole file.
+    pub text: &'static str,
+}
