@@ -1,0 +1,79 @@
+//! Typed handles of virtual registers: what the builder's methods take, so that a wrong register file does not compile.
+//! The lower-case names are the words of the instruction table.
+#![expect(non_camel_case_types, reason = "the words of the table")]
+
+use super::{Mem, Operand, VReg};
+
+/// A general register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gpr(pub VReg);
+/// An MMX register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mmx(pub VReg);
+/// A value of the portable ISA.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Val(pub VReg);
+/// A memory operand or an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place(pub Mem<VReg>);
+/// A constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Imm(pub core::primitive::i64);
+/// A general register or memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GprOrMem(Operand<VReg>);
+/// An MMX register or memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MmxOrMem(Operand<VReg>);
+
+macro_rules! conversions {
+    ($($from:ty => $to:ty: $value:ident, $expr:expr;)*) => {
+        $(impl From<$from> for $to {
+            fn from($value: $from) -> $to { $expr }
+        })*
+    };
+}
+conversions! {
+    Gpr => Operand<VReg>: value, Operand::Reg(value.0);
+    Mmx => Operand<VReg>: value, Operand::Reg(value.0);
+    Val => Operand<VReg>: value, Operand::Reg(value.0);
+    Place => Operand<VReg>: value, Operand::Mem(value.0);
+    Imm => Operand<VReg>: value, Operand::Imm(value.0);
+    GprOrMem => Operand<VReg>: value, value.0;
+    MmxOrMem => Operand<VReg>: value, value.0;
+    Gpr => GprOrMem: value, GprOrMem(value.into());
+    Place => GprOrMem: value, GprOrMem(value.into());
+    Mmx => MmxOrMem: value, MmxOrMem(value.into());
+    Place => MmxOrMem: value, MmxOrMem(value.into());
+    core::primitive::i64 => Imm: value, Imm(value);
+    core::primitive::i32 => Imm: value, Imm(value.into());
+}
+
+/// A 32-bit view of a general register.
+pub type r32 = Gpr;
+/// A general register.
+pub type r64 = Gpr;
+/// A 32-bit general register or memory.
+pub type rm32 = GprOrMem;
+/// A general register or memory.
+pub type rm64 = GprOrMem;
+/// 32 bits of memory.
+pub type m32 = Place;
+/// 64 bits of memory.
+pub type m64 = Place;
+/// One limb of memory.
+pub type mlimb = Place;
+/// An address.
+pub type addr = Place;
+/// An MMX register.
+pub type mm = Mmx;
+/// An MMX register or 64 bits of memory.
+pub type mmm64 = MmxOrMem;
+/// An 8-bit immediate.
+pub type i8 = Imm;
+/// A 32-bit immediate.
+pub type i32 = Imm;
+/// A 64-bit immediate.
+pub type i64 = Imm;
+/// A portable value.
+pub type val = Val;

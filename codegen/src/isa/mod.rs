@@ -1,0 +1,137 @@
+//! The instruction table: one row an instruction, one file an extension. Knows no kernel and no encoding.
+
+/// Declares the rows of one extension: the enum of its operations, their [`row::Row`]s, and a typed method of
+/// [`crate::ir::Builder`] for each. Fields of a row: variant, builder method, mnemonic, operands (name, access, kind and,
+/// behind `@`, the only register allowed), flags read, written, left undefined, feature, class.
+macro_rules! rows {
+    ($(#[$meta:meta])* $set:ident, $arm:ident {
+        $( $variant:ident $method:ident $mnemonic:literal
+           ( $( $operand:ident : $access:ident $kind:ident $(@ $fixed:ident)? ),* )
+           $reads:ident $writes:ident $undefined:ident $feature:ident $class:ident ; )*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[expect(missing_docs, reason = "a variant is its row")]
+        pub enum $set { $( $variant ),* }
+
+        impl $set {
+            /// Every operation of this extension, in the order of the table.
+            pub const ALL: &'static [$set] = &[ $( $set::$variant ),* ];
+
+            /// The row of this operation.
+            pub fn row(self) -> &'static $crate::isa::row::Row {
+                match self {
+                    $( $set::$variant => {
+                        const ROW: $crate::isa::row::Row = $crate::isa::row::Row {
+                            mnemonic: $mnemonic,
+                            operands: &[ $( $crate::isa::row::OperandSpec {
+                                name: stringify!($operand),
+                                access: $crate::isa::row::Access::$access,
+                                kind: $crate::isa::kinds::$kind,
+                                fixed: rows!(@fixed $($fixed)?),
+                            } ),* ],
+                            flags: $crate::isa::row::FlagUse {
+                                reads: $crate::isa::row::$reads,
+                                writes: $crate::isa::row::$writes,
+                                undefined: $crate::isa::row::$undefined,
+                            },
+                            feature: $crate::isa::needs::$feature,
+                            class: $crate::isa::row::Class::$class,
+                        };
+                        &ROW
+                    } )*
+                }
+            }
+        }
+
+        impl $crate::ir::Builder {
+            $(
+                #[doc = concat!("Emits `", $mnemonic, "`: ", stringify!($($operand: $access $kind $(@ $fixed)?),*), ".")]
+                pub fn $method(&mut self $(, $operand: impl Into<$crate::ir::typed::$kind>)*) {
+                    self.push($crate::isa::Op::$arm($set::$variant), vec![ $( $operand.into().into() ),* ]);
+                }
+            )*
+        }
+    };
+    (@fixed) => { None };
+    (@fixed $fixed:ident) => { Some($crate::isa::row::$fixed) };
+}
+
+pub mod base;
+pub mod bmi2_adx;
+pub mod feature;
+pub mod mmx_sse2;
+pub mod portable;
+pub mod row;
+
+/// The words for operand kinds in the rows.
+#[expect(non_upper_case_globals, reason = "the words of the table")]
+pub(crate) mod kinds {
+    use super::row::{Kind, RegClass, Width};
+    pub const r32: Kind = Kind::Reg(RegClass::Gpr, Width::W32);
+    pub const r64: Kind = Kind::Reg(RegClass::Gpr, Width::W64);
+    pub const rm32: Kind = Kind::RegMem(RegClass::Gpr, Width::W32);
+    pub const rm64: Kind = Kind::RegMem(RegClass::Gpr, Width::W64);
+    pub const m32: Kind = Kind::Mem(Width::W32);
+    pub const m64: Kind = Kind::Mem(Width::W64);
+    pub const mm: Kind = Kind::Reg(RegClass::Mmx, Width::W64);
+    pub const mmm64: Kind = Kind::RegMem(RegClass::Mmx, Width::W64);
+    pub const addr: Kind = Kind::Address;
+    pub const i8: Kind = Kind::Imm8;
+    pub const i32: Kind = Kind::Imm32;
+    pub const i64: Kind = Kind::Imm64;
+    pub const val: Kind = Kind::Reg(RegClass::Portable, Width::Limb);
+    pub const mlimb: Kind = Kind::Mem(Width::Limb);
+}
+
+/// The words for features in the rows.
+#[expect(non_upper_case_globals, reason = "the words of the table")]
+pub(crate) mod needs {
+    use super::feature::Feature;
+    pub const base: Option<Feature> = None;
+    pub const mmx: Option<Feature> = Some(Feature::Mmx);
+    pub const sse2: Option<Feature> = Some(Feature::Sse2);
+    pub const bmi2: Option<Feature> = Some(Feature::Bmi2);
+    pub const adx: Option<Feature> = Some(Feature::Adx);
+}
+
+/// An operation of any extension.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Op {
+    /// The baseline of x86-64.
+    Base(base::Base),
+    /// MMX registers, with the SSE2 instructions on them.
+    MmxSse2(mmx_sse2::MmxSse2),
+    /// BMI2 and ADX.
+    Bmi2Adx(bmi2_adx::Bmi2Adx),
+    /// The portable ISA.
+    Portable(portable::Portable),
+}
+
+impl Op {
+    /// The row of this operation.
+    pub fn row(self) -> &'static row::Row {
+        match self {
+            Op::Base(op) => op.row(),
+            Op::MmxSse2(op) => op.row(),
+            Op::Bmi2Adx(op) => op.row(),
+            Op::Portable(op) => op.row(),
+        }
+    }
+
+    /// Every operation that a CPU executes, in the order of the table.
+    pub fn machine() -> impl Iterator<Item = Op> {
+        (base::Base::ALL.iter().map(|op| Op::Base(*op)))
+            .chain(mmx_sse2::MmxSse2::ALL.iter().map(|op| Op::MmxSse2(*op)))
+            .chain(bmi2_adx::Bmi2Adx::ALL.iter().map(|op| Op::Bmi2Adx(*op)))
+    }
+}
+
+/// The words that may stand in the `[cost]` table of a CPU file: every class and every mnemonic, sorted.
+pub fn cost_keys() -> Vec<&'static str> {
+    let classes = row::Class::ALL.iter().map(|class| class.word());
+    let mut keys: Vec<_> = classes.chain(Op::machine().map(|op| op.row().mnemonic)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}

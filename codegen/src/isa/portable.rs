@@ -1,0 +1,21 @@
+//! The portable ISA: unlimited values of one limb, no flags (a carry is a value, 0 or 1). Printed as safe Rust.
+//! Pointers and counts keep to the general registers of the base rows in form only: `rust_portable` prints them as slices
+//! and loop bounds.
+
+rows! {
+    /// Portable operations on limbs of the function's width w.
+    #[rustfmt::skip]
+    Portable, Portable {
+        // variant   method      name         operands                                          reads writes undefined feature class
+        Load        p_load      "load"       (dst: W val, src: R mlimb)                          NONE NONE NONE base Load;
+        Store       p_store     "store"      (dst: W mlimb, src: R val)                          NONE NONE NONE base Store;
+        Copy        p_copy      "copy"       (dst: W val, src: R val)                            NONE NONE NONE base Move;
+        Constant    p_constant  "constant"   (dst: W val, value: R i64)                          NONE NONE NONE base Move;
+        // hi:lo := a * b.
+        MulWide     p_mul_wide  "mul_wide"   (hi: W val, lo: W val, a: R val, b: R val)          NONE NONE NONE base Mul;
+        // carry:dst := a + b + carry_in, where carry_in is 0 or 1.
+        AddCarry    p_add_carry "add_carry"  (dst: W val, carry: W val, a: R val, b: R val, carry_in: R val) NONE NONE NONE base Carry;
+        // dst := a + b mod 2^w, where the family has shown that nothing is lost.
+        Add         p_add       "add"        (dst: W val, a: R val, b: R val)                    NONE NONE NONE base Alu;
+    }
+}
