@@ -178,3 +178,25 @@ pub struct SpecText {
     /// The whole file.
     pub text: &'static str,
 }
+
+/// How a CPU file recognises its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuIdentity {
+    /// CPUID's vendor string.
+    pub vendor: &'static str,
+    /// Family, extended family included.
+    pub family: u32,
+    /// Models, extended model included.
+    pub models: &'static [u32],
+}
+
+/// What a CPU file prefers before anything is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuPreference {
+    /// The file's name.
+    pub name: &'static str,
+    /// Whose preference it is; `None` for the generic file, which is asked last.
+    pub identity: Option<CpuIdentity>,
+    /// Kernel and the full name of the preferred variant.
+    pub prefer: &'static [(&'static str, &'static str)],
+}

@@ -1,0 +1,143 @@
+//! The pipeline on one screen: plan, lower, check, schedule, allocate.
+
+use crate::error::{Problem, Problems, Reason, Source};
+use crate::family::Lowering;
+use crate::ir::{Func, Physical, Virtual, taint, wellformed};
+use crate::isa::feature::FeatureSet;
+use crate::isa::row::RegClass;
+use crate::pass::allocate::allocate;
+use crate::pass::model::CostModel;
+use crate::pass::schedule::schedule;
+use crate::plan::{Plan, plans};
+use crate::spec::Specs;
+use sha2::{Digest, Sha256};
+
+/// The last form before a backend.
+#[derive(Clone, Debug)]
+pub enum Form {
+    /// The portable ISA: printed as safe Rust.
+    Portable,
+    /// Allocated machine instructions.
+    Machine(Func<Physical>),
+}
+
+/// One variant, compiled up to the backends.
+#[derive(Clone, Debug)]
+pub struct Compiled<'a> {
+    /// What was asked for.
+    pub plan: Plan<'a>,
+    /// The scheduled function on virtual registers: what the interpreter runs, and the portable backend prints.
+    pub func: Func<Virtual>,
+    /// The last form.
+    pub form: Form,
+    /// The computed manifest.
+    pub features: FeatureSet,
+    /// Hash of the last form; 16 hex digits. The same for the compiled and the run-time twin.
+    pub code_hash: String,
+    /// Instructions of the last form, loop control and prologue included.
+    pub instructions: u32,
+}
+
+/// Compiles every variant of every kernel.
+///
+/// # Errors
+/// Every problem of every plan.
+pub fn compile(specs: &Specs) -> Result<Vec<Compiled<'_>>, Problems> {
+    let mut problems = Problems::new();
+    let mut done = Vec::new();
+    for plan in plans(specs)? {
+        match compile_plan(plan, specs) {
+            Ok(compiled) => done.push(compiled),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    problems.or(done)
+}
+
+/// Compiles one variant.
+///
+/// # Errors
+/// What the family, the secrecy check or the manifest has against it, at its place in the spec.
+///
+/// # Panics
+/// On ill-formed IR: a fault of a family or of a pass, never of a spec.
+pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, Problem> {
+    let source = Source::new(&plan.kernel.file, &plan.kernel.text);
+    let lower = plan.contract.strategy(&plan.strategy.name).ok_or_else(|| {
+        let reason = Reason::UnknownStrategy { kernel: plan.contract.kernel.into(), given: plan.strategy.name.value.clone() };
+        Problem::at(&source, plan.strategy.name.span.clone(), reason)
+    })?;
+    let lowering = Lowering { name: &plan.name, arguments: &plan.arguments, parameters: plan.parameters };
+    let func = lower(plan.contract, &lowering);
+    must_be_well_formed("lowering", &func);
+    taint::check(&func).map_err(|leaks| {
+        let leaks = leaks.iter().map(ToString::to_string).collect();
+        let reason = Reason::Leaks { variant: plan.name.clone(), leaks };
+        Problem::at(&source, plan.strategy.name.span.clone(), reason)
+    })?;
+
+    let portable = func.instructions().iter().any(|inst| {
+        inst.operands.iter().flat_map(|operand| operand.registers()).any(|reg| reg.class == RegClass::Portable)
+    });
+    let (func, form) = if portable {
+        (func, Form::Portable)
+    } else {
+        let func = match plan.schedule.cpu() {
+            None => func,
+            Some(name) => schedule(func, &cost_model(name, specs, &plan, &source)?),
+        };
+        must_be_well_formed("scheduling", &func);
+        let physical = allocate(func.clone()).unwrap_or_else(|error| panic!("{}: {error}", plan.name));
+        if let Err(ills) = wellformed::check_physical(&physical) {
+            panic!("{}: ill-formed after allocation: {ills:?}", plan.name);
+        }
+        (func, Form::Machine(physical))
+    };
+
+    let features = func.features();
+    if let Some(stated) = &plan.strategy.requires {
+        let computed: Vec<String> = features.names().map(str::to_owned).collect();
+        let mut sorted = stated.value.clone();
+        sorted.sort_unstable();
+        let mut wanted = computed.clone();
+        wanted.sort_unstable();
+        if sorted != wanted {
+            let reason = Reason::RequiresDiffers { stated: stated.value.clone(), computed };
+            return Err(Problem::at(&source, stated.span.clone(), reason));
+        }
+    }
+    let (text, instructions) = match &form {
+        Form::Portable => (format!("{:?}", func.body), func.instructions().len()),
+        Form::Machine(physical) => {
+            let lines = physical.lines();
+            (format!("{lines:?}"), lines.len())
+        }
+    };
+    let code_hash = hex16(&Sha256::digest(text.as_bytes()));
+    let instructions = u32::try_from(instructions).unwrap_or(u32::MAX);
+    Ok(Compiled { plan, func, form, features, code_hash, instructions })
+}
+
+fn must_be_well_formed(stage: &str, func: &Func<Virtual>) {
+    if let Err(ills) = wellformed::check(func) {
+        panic!("{}: ill-formed after {stage}: {ills:?}", func.name);
+    }
+}
+
+/// The costs of the CPU file with that name.
+fn cost_model(name: &str, specs: &Specs, plan: &Plan<'_>, source: &Source) -> Result<CostModel, Problem> {
+    let cpu = specs.cpus.iter().find(|cpu| cpu.name == name).ok_or_else(|| {
+        let reason = Reason::NoCpuFile { cpu: name.into() };
+        Problem::at(source, plan.strategy.name.span.clone(), reason)
+    })?;
+    Ok(CostModel {
+        name: cpu.name.clone(),
+        issue_width: cpu.machine.issue_width,
+        window: cpu.machine.window,
+        cost: cpu.cost.iter().map(|(key, cost)| (key.clone(), (cost.latency, cost.per_cycle))).collect(),
+    })
+}
+
+fn hex16(digest: &[u8]) -> String {
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,185 @@
+//! A spec's strategies and lists of parameters to one plan for each variant. The only place that makes variant names.
+
+use crate::error::{Problem, Problems, Reason, Source};
+use crate::family::{self, Contract, Fact, Parameters, Role, Shape};
+use crate::spec::{Access, ArgumentKind, BackEdge, KernelSpec, Specs, Strategy};
+use std::collections::BTreeSet;
+
+/// In what order a variant's instructions stand.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Schedule {
+    /// Scheduled for the CPU file `generic`; not in the name.
+    Generic,
+    /// As the family wrote them.
+    Source,
+    /// Scheduled for the CPU file with this name.
+    Cpu(String),
+}
+
+impl Schedule {
+    /// The schedule of that word in a spec.
+    pub fn parse(word: &str) -> Schedule {
+        match word {
+            "generic" => Schedule::Generic,
+            "source" => Schedule::Source,
+            cpu => Schedule::Cpu(cpu.into()),
+        }
+    }
+
+    /// The CPU file whose costs are used.
+    pub fn cpu(&self) -> Option<&str> {
+        match self {
+            Schedule::Generic => Some("generic"),
+            Schedule::Source => None,
+            Schedule::Cpu(name) => Some(name),
+        }
+    }
+}
+
+/// One variant to generate.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    /// The spec it comes from.
+    pub kernel: &'a KernelSpec,
+    /// The strategy's table in that spec.
+    pub strategy: &'a Strategy,
+    /// The family's contract.
+    pub contract: &'static Contract,
+    /// `KERNEL/STRATEGY.PARAMETERS[.SCHEDULE]`.
+    pub name: String,
+    /// Where the parameters stand.
+    pub parameters: Parameters,
+    /// Order of the instructions.
+    pub schedule: Schedule,
+    /// Whether it races at start-up.
+    pub startup: bool,
+    /// What the spec says of each argument.
+    pub arguments: Vec<Fact>,
+}
+
+impl Plan<'_> {
+    /// The variant's symbol: its name with `.` and `/` as `_`.
+    pub fn symbol(&self) -> String {
+        symbol(&self.name)
+    }
+}
+
+/// A name as a Rust or C identifier.
+pub fn symbol(name: &str) -> String {
+    name.replace(['.', '/'], "_")
+}
+
+/// The name of a variant.
+fn variant_name(kernel: &str, strategy: &str, parameters: Parameters, schedule: &Schedule) -> String {
+    let parameters = match parameters {
+        Parameters::Unrolled { unroll, live: false } => format!("u{unroll}"),
+        Parameters::Unrolled { unroll, live: true } => format!("u{unroll}.live"),
+        Parameters::Exact(limbs) => format!("exact{limbs}"),
+    };
+    let schedule = match schedule {
+        Schedule::Generic => String::new(),
+        Schedule::Source => ".s_source".into(),
+        Schedule::Cpu(name) => format!(".s_{name}"),
+    };
+    format!("{kernel}/{strategy}.{parameters}{schedule}")
+}
+
+/// Every plan of every kernel, in the order of the specs: strategies as written; unrolled before exact; sizes as written.
+///
+/// # Errors
+/// A kernel whose arguments are not those of the family's contract.
+pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
+    let mut problems = Problems::new();
+    let mut plans = Vec::new();
+    for kernel in &specs.kernels {
+        let source = Source::new(&kernel.file, &kernel.text);
+        let Some(contract) = family::contract(&kernel.kernel) else {
+            let reason = Reason::UnknownKernel { given: kernel.kernel.value.clone() };
+            problems.push(Problem::at(&source, kernel.kernel.span.clone(), reason));
+            continue;
+        };
+        let Some(arguments) = facts(kernel, contract) else {
+            let expected = contract.roles.iter().map(describe).collect();
+            let span = kernel.arguments.first().map_or(kernel.kernel.span.clone(), |argument| argument.span.clone());
+            problems.push(Problem::at(&source, span, Reason::NotTheContract { kernel: contract.kernel.into(), expected }));
+            continue;
+        };
+        for strategy in &kernel.strategies {
+            let startup: BTreeSet<u32> = strategy.startup.iter().map(|at| at.value).collect();
+            for (parameters, at_startup) in parameters(strategy, &startup) {
+                for schedule in strategy.schedule.iter().map(|word| Schedule::parse(word)) {
+                    plans.push(Plan {
+                        kernel,
+                        strategy,
+                        contract,
+                        name: variant_name(&kernel.kernel, &strategy.name, parameters, &schedule),
+                        parameters,
+                        startup: at_startup && schedule == Schedule::Generic,
+                        schedule,
+                        arguments: arguments.clone(),
+                    });
+                }
+            }
+        }
+    }
+    problems.or(plans)
+}
+
+/// The points of a strategy's lists. A strategy with a `startup` list also brings its exact sizes to the start-up race,
+/// each to its own size class.
+fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, bool)> {
+    let mut points = Vec::new();
+    for edge in &strategy.back_edge {
+        for unroll in &strategy.unroll {
+            let live = edge.value == BackEdge::Live;
+            let point = Parameters::Unrolled { unroll: unroll.value, live };
+            points.push((point, startup.contains(&unroll.value) && !live));
+        }
+    }
+    points.extend(strategy.exact.iter().map(|limbs| (Parameters::Exact(limbs.value), !startup.is_empty())));
+    points
+}
+
+/// What the spec says of the contract's arguments, if they are the contract's.
+fn facts(kernel: &KernelSpec, contract: &Contract) -> Option<Vec<Fact>> {
+    if kernel.arguments.len() != contract.roles.len() || kernel.returns.is_some() != contract.returns {
+        return None;
+    }
+    let index_of = |name: &str| kernel.arguments.iter().position(|argument| argument.name.value == name);
+    let mut facts = Vec::new();
+    for (argument, role) in kernel.arguments.iter().zip(contract.roles) {
+        let shape = match &argument.kind {
+            ArgumentKind::Limbs { .. } => Shape::Limbs {
+                reads: argument.access != Access::Out,
+                writes: argument.access != Access::In,
+            },
+            ArgumentKind::Count { .. } => Shape::Count,
+            ArgumentKind::Limb => Shape::Limb,
+        };
+        if argument.name.value != role.name || shape != role.shape {
+            return None;
+        }
+        let may_equal: Option<Vec<u8>> = argument
+            .may_equal
+            .iter()
+            .map(|name| index_of(name).and_then(|index| u8::try_from(index).ok()))
+            .collect();
+        let count = match argument.kind {
+            ArgumentKind::Count { min, max } => (min, max),
+            ArgumentKind::Limbs { .. } | ArgumentKind::Limb => (0, 0),
+        };
+        facts.push(Fact { secret: argument.secret, may_equal: may_equal?, count });
+    }
+    Some(facts)
+}
+
+fn describe(role: &Role) -> String {
+    let what = match role.shape {
+        Shape::Limbs { reads: true, writes: false } => "limbs, in",
+        Shape::Limbs { reads: true, writes: true } => "limbs, inout",
+        Shape::Limbs { .. } => "limbs, out",
+        Shape::Count => "count",
+        Shape::Limb => "limb",
+    };
+    format!("{} ({what})", role.name)
+}
