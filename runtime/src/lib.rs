@@ -1,1 +1,4 @@
-//! placeholder while the skeleton is laid
+//! Detects the CPU, verifies and races kernels, and dispatches the winners.
+
+pub mod detect;
+mod sys;

@@ -1,0 +1,3 @@
+//! What the target's instructions are and which CPU features they need.
+
+pub mod feature;
