@@ -1,4 +1,11 @@
 //! Detects the CPU, verifies and races kernels, and dispatches the winners.
 
 pub mod detect;
+#[cfg(feature = "machine")]
+pub mod exec;
+#[forbid(unsafe_code)]
+pub mod random;
+#[forbid(unsafe_code)]
+pub mod settings;
 mod sys;
+pub mod timer;
