@@ -1,1 +1,11 @@
-//! placeholder while the skeleton is laid
+//! Detects the CPU, verifies and races kernels, and dispatches the winners.
+
+pub mod detect;
+#[cfg(feature = "machine")]
+pub mod exec;
+#[forbid(unsafe_code)]
+pub mod random;
+#[forbid(unsafe_code)]
+pub mod settings;
+mod sys;
+pub mod timer;
