@@ -1,1 +1,5 @@
-//! placeholder while the skeleton is laid
+//! Turns Kiln specs into kernels.
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod spec;
