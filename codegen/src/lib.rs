@@ -1,6 +1,8 @@
 //! Kiln's generator: specs to IR, IR to Rust, assembly text or machine code.
 #![forbid(unsafe_code)]
 
+pub mod error;
 pub mod family;
 pub mod ir;
 pub mod isa;
+pub mod spec;

@@ -1,0 +1,302 @@
+//! The meaning of a kernel spec: names that must exist, choices that must agree. What the walk has already refused is
+//! not refused again in other words.
+
+use crate::error::{Hint, Noun, Problem, Problems, Reason, Shown, Source};
+use crate::spec::place::At;
+use crate::spec::raw::{ArgumentTable, KernelFile, List, StrategyTable};
+use crate::spec::types::{Access, Argument, ArgumentKind, BackEdge, KernelSpec, Strategy};
+use crate::spec::vocabulary::Vocabulary;
+use crate::spec::walk::Damage;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// What the checks look things up in, and where they report.
+pub(crate) struct Check<'c> {
+    pub source: &'c Source,
+    pub damage: &'c Damage,
+    pub vocabulary: &'c Vocabulary<'c>,
+    pub schedules: &'c BTreeSet<&'c str>,
+    pub problems: &'c mut Problems,
+}
+
+/// The kernel of a file; nothing when a part of it is missing, which is then among the problems.
+pub(crate) fn kernel(file: KernelFile, hash: &str, check: &mut Check) -> Option<KernelSpec> {
+    let arguments = check.arguments(file.argument.as_deref().unwrap_or_default());
+    let count = first_count(&arguments);
+    let sizes = file.sizes.map(|sizes| sizes.value).unwrap_or_default();
+    check.ascending("sizes", &sizes);
+    check.inside_count("sizes", &sizes, &count);
+    let strategies = check.strategies(file.strategy.as_deref().unwrap_or_default(), file.kernel.as_ref(), &count);
+    Some(KernelSpec {
+        file: check.source.file().to_owned(),
+        text: check.source.text().to_owned(),
+        hash: hash.to_owned(),
+        kernel: file.kernel?,
+        math: file.math?.value,
+        returns: file.returns.map(|returns| returns.value),
+        sizes: sizes.into_iter().map(|size| size.value).collect(),
+        arguments: arguments.into_iter().collect::<Option<_>>()?,
+        strategies: strategies.into_iter().collect::<Option<_>>()?,
+    })
+}
+
+/// The name and bounds of the count that sizes are compared with: the first.
+fn first_count(arguments: &[Option<Argument>]) -> Option<(String, u64, u64)> {
+    arguments.iter().flatten().find_map(|argument| match argument.kind {
+        ArgumentKind::Count { min, max } if min <= max => Some((argument.name.value.clone(), min, max)),
+        ArgumentKind::Count { .. } | ArgumentKind::Limbs { .. } | ArgumentKind::Limb => None,
+    })
+}
+
+impl Check<'_> {
+    fn report(&mut self, span: Range<usize>, reason: Reason, hint: Option<Hint>) {
+        self.problems.push(Problem::at(self.source, span, reason).hint(hint));
+    }
+
+    fn arguments(&mut self, tables: &[At<ArgumentTable>]) -> Vec<Option<Argument>> {
+        self.names(Noun::Argument, tables.iter().filter_map(|table| table.name.as_ref()));
+        let arguments = tables.iter().map(|table| self.argument(table)).collect();
+        // A name that was refused may be the one that is looked for.
+        let hidden = ["name", "limbs", "count", "limb"];
+        if !tables.iter().any(|table| hidden.iter().any(|key| self.damage.hit(&table.span, key))) {
+            tables.iter().for_each(|table| self.references(table, tables));
+        }
+        arguments
+    }
+
+    fn argument(&mut self, table: &At<ArgumentTable>) -> Option<Argument> {
+        if let Some(name) = &table.name {
+            self.argument_name(name);
+        }
+        let limbs = table.limbs.is_some() || self.damage.hit(&table.span, "limbs");
+        let other = table.count.is_some() || table.limb.is_some();
+        if limbs && table.access.is_none() && !self.damage.hit(&table.span, "access") {
+            let section = "an [[argument]] of limbs".to_owned();
+            self.report(table.span.clone(), Reason::MissingKey { key: "access".to_owned(), section }, None);
+        }
+        if other && !limbs {
+            let needs = || "limbs".to_owned();
+            if let Some(access) = &table.access {
+                self.report(access.span.clone(), Reason::Needs { key: "access".to_owned(), needs: needs() }, None);
+            }
+            if let Some(equal) = &table.may_equal {
+                self.report(equal.span.clone(), Reason::Needs { key: "may_equal".to_owned(), needs: needs() }, None);
+            }
+        }
+        if let (Some(_), Some(secret)) = (&table.count, &table.secret)
+            && secret.value
+        {
+            self.report(secret.span.clone(), Reason::SecretCount, None);
+        }
+        if let Some(count) = &table.count
+            && let (Some(min), Some(max)) = (&count.min, &count.max)
+            && min.value > max.value
+        {
+            self.report(max.span.clone(), Reason::MinOverMax { min: min.value, max: max.value }, None);
+        }
+        let kind = match (&table.limbs, &table.count, &table.limb) {
+            (Some(count), None, None) => ArgumentKind::Limbs { count: count.value.clone() },
+            (None, Some(count), None) => {
+                ArgumentKind::Count { min: count.min.as_ref()?.value, max: count.max.as_ref()?.value }
+            }
+            (None, None, Some(_)) => ArgumentKind::Limb,
+            _ => return None,
+        };
+        Some(Argument {
+            name: table.name.clone()?,
+            access: match kind {
+                ArgumentKind::Limbs { .. } => table.access.as_ref()?.value,
+                ArgumentKind::Count { .. } | ArgumentKind::Limb => Access::In,
+            },
+            kind,
+            may_equal: items(&table.may_equal),
+            secret: table.secret.as_ref().is_some_and(|secret| secret.value),
+            span: table.span.clone(),
+        })
+    }
+
+    /// An argument's name becomes a name in Rust and in C.
+    fn argument_name(&mut self, name: &At<String>) {
+        let shown = Shown::new(name);
+        if !is_name(name) {
+            self.report(name.span.clone(), Reason::BadName { noun: Noun::Argument, name: shown }, None);
+        } else if C_WORDS.contains(&name.as_str()) || syn::parse_str::<syn::Ident>(name).is_err() {
+            self.report(name.span.clone(), Reason::Reserved { noun: Noun::Argument, name: shown }, None);
+        }
+    }
+
+    /// What an argument says about others.
+    fn references(&mut self, table: &At<ArgumentTable>, all: &[At<ArgumentTable>]) {
+        let counts = |other: &ArgumentTable| other.count.is_some();
+        let pointers = |other: &ArgumentTable| other.limbs.is_some();
+        if let Some(count) = &table.limbs {
+            self.reference("limbs", count, all, "a count", counts);
+        }
+        let own = table.name.as_ref().map(|name| name.value.as_str());
+        for equal in table.may_equal.iter().flat_map(|list| &list.value) {
+            if own == Some(equal.as_str()) {
+                self.report(equal.span.clone(), Reason::EqualToItself { name: Shown::new(equal) }, None);
+            } else if table.limbs.is_some() {
+                self.reference("may_equal", equal, all, "a pointer to limbs", pointers);
+            }
+        }
+    }
+
+    fn reference(
+        &mut self,
+        label: &str,
+        name: &At<String>,
+        all: &[At<ArgumentTable>],
+        expected: &'static str,
+        fits: impl Fn(&ArgumentTable) -> bool,
+    ) {
+        let named = |table: &&At<ArgumentTable>| table.name.as_ref().is_some_and(|other| other == name);
+        match all.iter().find(named) {
+            Some(argument) if fits(argument) => {}
+            Some(_) => {
+                let label = label.to_owned();
+                self.report(name.span.clone(), Reason::WrongArgument { label, name: Shown::new(name), expected }, None);
+            }
+            None => {
+                let valid = all.iter().filter(|other| fits(other));
+                let valid = valid.filter_map(|other| other.name.as_ref().map(|name| name.value.as_str()));
+                let hint = Hint::nearest(name, valid);
+                let context = format!("in {label}");
+                let reason = Reason::UnknownWord { noun: Noun::Argument, word: Shown::new(name), context };
+                self.report(name.span.clone(), reason, hint);
+            }
+        }
+    }
+
+    fn strategies(
+        &mut self,
+        tables: &[At<StrategyTable>],
+        kernel: Option<&At<String>>,
+        count: &Option<(String, u64, u64)>,
+    ) -> Vec<Option<Strategy>> {
+        self.names(Noun::Strategy, tables.iter().filter_map(|table| table.name.as_ref()));
+        tables.iter().map(|table| self.strategy(table, kernel, count)).collect()
+    }
+
+    fn strategy(
+        &mut self,
+        table: &At<StrategyTable>,
+        kernel: Option<&At<String>>,
+        count: &Option<(String, u64, u64)>,
+    ) -> Option<Strategy> {
+        if let Some(name) = &table.name {
+            self.strategy_name(name, kernel);
+        }
+        let unroll = items(&table.unroll);
+        let exact = items(&table.exact);
+        let startup = items(&table.startup);
+        let loops = table.unroll.is_some() || self.damage.hit(&table.span, "unroll");
+        if !self.damage.hit(&table.span, "unroll") {
+            for choice in startup.iter().filter(|choice| !unroll.contains(choice)) {
+                self.report(choice.span.clone(), Reason::NotInUnroll { got: choice.value }, None);
+            }
+        }
+        if let Some(back_edge) = table.back_edge.as_ref().filter(|_| !loops) {
+            let reason = Reason::Needs { key: "back_edge".to_owned(), needs: "unroll".to_owned() };
+            self.report(back_edge.span.clone(), reason, None);
+        }
+        let wide: Vec<At<u64>> = exact.iter().map(|n| At::new(u64::from(n.value), n.span.clone())).collect();
+        self.inside_count("exact", &wide, count);
+        for schedule in items(&table.schedule) {
+            if !self.schedules.contains(schedule.value.as_str()) {
+                let hint = Hint::nearest(&schedule, self.schedules.iter().copied());
+                let reason = Reason::UnknownWord {
+                    noun: Noun::Schedule,
+                    word: Shown::new(&schedule),
+                    context: String::new(),
+                };
+                self.report(schedule.span.clone(), reason, hint);
+            }
+        }
+        let requires = table.requires.as_ref().map(|list| {
+            At::new(list.value.iter().map(|feature| feature.value.clone()).collect(), list.span.clone())
+        });
+        Some(Strategy {
+            name: table.name.clone()?,
+            unroll,
+            exact,
+            startup,
+            back_edge: given_or(items(&table.back_edge), BackEdge::Folded, &table.span),
+            schedule: given_or(items(&table.schedule), "generic".to_owned(), &table.span),
+            requires,
+            span: table.span.clone(),
+        })
+    }
+
+    /// A strategy must be one of its kernel's; of any kernel's, when this kernel's name was refused.
+    fn strategy_name(&mut self, name: &At<String>, kernel: Option<&At<String>>) {
+        let strategies = |kernel: &str| (self.vocabulary.strategies)(kernel).iter().copied();
+        let (valid, context): (BTreeSet<&str>, String) = match kernel {
+            Some(kernel) => (strategies(kernel).collect(), format!("of kernel {}", kernel.value)),
+            None => (self.vocabulary.kernels.iter().flat_map(|kernel| strategies(kernel)).collect(), String::new()),
+        };
+        if !valid.contains(name.value.as_str()) {
+            let hint = Hint::nearest(name, valid);
+            let reason = Reason::UnknownWord { noun: Noun::Strategy, word: Shown::new(name), context };
+            self.report(name.span.clone(), reason, hint);
+        }
+    }
+
+    /// Names that are given twice.
+    fn names<'n>(&mut self, noun: Noun, names: impl Iterator<Item = &'n At<String>>) {
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        for name in names {
+            let (line, _) = self.source.place(name.span.start);
+            match first.get(name.value.as_str()) {
+                Some(line) => {
+                    let first = format!("line {line}");
+                    self.report(name.span.clone(), Reason::Taken { noun, name: Shown::new(name), first }, None);
+                }
+                None => {
+                    first.insert(&name.value, line);
+                }
+            }
+        }
+    }
+
+    fn ascending(&mut self, label: &str, list: &[At<u64>]) {
+        for pair in list.windows(2) {
+            if let [before, after] = pair
+                && before.value > after.value
+            {
+                let (label, before) = (label.to_owned(), before.value);
+                self.report(after.span.clone(), Reason::NotAscending { label, before, after: after.value }, None);
+            }
+        }
+    }
+
+    fn inside_count(&mut self, label: &str, list: &[At<u64>], count: &Option<(String, u64, u64)>) {
+        let Some((name, min, max)) = count else { return };
+        for item in list.iter().filter(|item| !(*min..=*max).contains(&item.value)) {
+            let (label, count) = (label.to_owned(), name.clone());
+            let reason = Reason::OutsideCount { label, got: item.value, count, min: *min, max: *max };
+            self.report(item.span.clone(), reason, None);
+        }
+    }
+}
+
+fn items<T: Clone>(list: &List<T>) -> Vec<At<T>> {
+    list.as_ref().map(|list| list.value.clone()).unwrap_or_default()
+}
+
+fn given_or<T>(given: Vec<At<T>>, default: T, span: &Range<usize>) -> Vec<At<T>> {
+    if given.is_empty() { vec![At::new(default, span.clone())] } else { given }
+}
+
+/// Whether a word can be a name in a symbol, in Rust and in C: what `pattern` says in the schema.
+pub(crate) fn is_name(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_lowercase())
+        && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// The words of C that are not also words of Rust; `syn` knows those.
+#[rustfmt::skip]
+const C_WORDS: &[&str] = &[
+    "auto", "case", "char", "default", "double", "float", "goto", "inline", "int", "long", "register", "restrict",
+    "short", "signed", "sizeof", "switch", "typedef", "union", "unsigned", "void", "volatile",
+];

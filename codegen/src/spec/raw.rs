@@ -1,0 +1,192 @@
+//! The shape of a spec file, as serde reads it and as the JSON Schema describes it: the one place where a key, its type
+//! and its range are written. Knows nothing about what the words mean; every field may be absent, because a record is
+//! read even when a part of it was refused (`schemars(required)` is what makes a key compulsory).
+
+use crate::spec::place::At;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A list with its place, of items with theirs.
+pub(crate) type List<T> = Option<At<Vec<At<T>>>>;
+
+/// A kernel spec: one data contract and the ways to build it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KernelFile {
+    /// The kernel's name: FAMILY.OPERATION.
+    #[schemars(required, extend("x-words" = "kernels"))]
+    pub kernel: Option<At<String>>,
+    /// What the kernel computes, for people; printed above every variant.
+    #[schemars(required, length(min = 1))]
+    pub math: Option<At<String>>,
+    /// What the function returns; nothing when absent.
+    pub returns: Option<At<Returns>>,
+    /// Size classes, ascending; each has its own winner.
+    #[schemars(required, length(min = 1), inner(range(max = 4294967296_u64)), extend("uniqueItems" = true))]
+    pub sizes: List<u64>,
+    /// The arguments in call order.
+    #[schemars(required, length(min = 1))]
+    pub argument: Option<Vec<At<ArgumentTable>>>,
+    /// The ways to build the kernel.
+    #[schemars(required, length(min = 1))]
+    pub strategy: Option<Vec<At<StrategyTable>>>,
+}
+
+/// What a kernel returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Returns {
+    /// One limb of the kernel's word size: the carry, as a rule.
+    Limb,
+}
+
+/// One argument: exactly one of `limbs`, `count` and `limb` says what it is.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["limbs"]}, {"required": ["count"]}, {"required": ["limb"]}]))]
+pub(crate) struct ArgumentTable {
+    /// The argument's name, in the Rust and C prototypes too: lower case letters, digits and `_`.
+    #[schemars(required, extend("pattern" = "^[a-z][a-z0-9_]*$"))]
+    pub name: Option<At<String>>,
+    /// A pointer to limbs; the name of the count argument that says how many.
+    pub limbs: Option<At<String>>,
+    /// A number of limbs between these bounds; always public.
+    pub count: Option<At<CountTable>>,
+    /// One limb by value.
+    #[schemars(extend("const" = true))]
+    pub limb: Option<At<bool>>,
+    /// How the memory behind `limbs` is used.
+    pub access: Option<At<Access>>,
+    /// Arguments whose pointer may be equal to this one's; any other overlap is forbidden.
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub may_equal: List<String>,
+    /// Whether the contents are secret: they then reach no branch, no address and no instruction of variable latency.
+    pub secret: Option<At<bool>>,
+}
+
+/// The bounds of a count.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CountTable {
+    /// The smallest allowed.
+    #[schemars(required, range(max = 4294967296_u64))]
+    pub min: Option<At<u64>>,
+    /// The largest allowed.
+    #[schemars(required, range(max = 4294967296_u64))]
+    pub max: Option<At<u64>>,
+}
+
+/// How a kernel uses the memory behind a pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Read only.
+    In,
+    /// Written only, every element.
+    Out,
+    /// Read, then written.
+    InOut,
+}
+
+/// One way to build a kernel, and the points of its space.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{"required": ["unroll"]}, {"required": ["exact"]}]))]
+pub(crate) struct StrategyTable {
+    /// The strategy's word.
+    #[schemars(required, extend("x-words" = "strategies"))]
+    pub name: Option<At<String>>,
+    /// Limbs for each turn of the loop; one variant each.
+    #[schemars(length(min = 1), inner(range(min = 1, max = 64)), extend("uniqueItems" = true))]
+    pub unroll: List<u32>,
+    /// Fully unrolled for one number of limbs: no loop, no tail.
+    #[schemars(length(min = 1), inner(range(min = 1, max = 64)), extend("uniqueItems" = true))]
+    pub exact: List<u32>,
+    /// Which of `unroll` race at start-up; the others race when tuning and sweeping.
+    #[schemars(length(min = 1), inner(range(min = 1, max = 64)), extend("uniqueItems" = true))]
+    pub startup: List<u32>,
+    /// Whether the carry flags stay live from one turn of the loop to the next; `folded` when absent.
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub back_edge: List<BackEdge>,
+    /// Whose costs order the instructions: `generic` (when absent), `source` (as the algorithm wrote them) or a CPU.
+    #[schemars(length(min = 1), extend("uniqueItems" = true, "x-words" = "schedules"))]
+    pub schedule: List<String>,
+    /// The features that the strategy is meant to need; a difference from what it does need is an error.
+    #[schemars(extend("uniqueItems" = true, "x-words" = "features"))]
+    pub requires: List<String>,
+}
+
+/// What happens to the carry flags at the end of a turn of the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BackEdge {
+    /// Carries are folded into a register before the loop's branch.
+    Folded,
+    /// Carries stay in the flags across the loop's branch.
+    Live,
+}
+
+/// A CPU file: how to recognise a CPU, what its instructions cost and what to prefer on it when nothing can be measured.
+/// The file's stem is the CPU's name.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CpuFile {
+    /// The features that the CPU has.
+    #[schemars(extend("uniqueItems" = true, "x-words" = "features"))]
+    pub features: List<String>,
+    /// Which CPUs this file describes; absent for one that describes none in particular.
+    pub identify: Option<At<IdentifyTable>>,
+    /// The size of the machine.
+    pub machine: Option<At<MachineTable>>,
+    /// The cost of an instruction, by mnemonic or by class: `[latency, instructions a cycle]`.
+    #[schemars(extend("propertyNames" = {"x-words": "cost_keys"}))]
+    pub cost: Option<At<BTreeMap<At<String>, CostPair>>>,
+    /// By kernel, the variant (without the kernel's name) to use when nothing can be measured.
+    #[schemars(extend("propertyNames" = {"x-words": "kernels"}))]
+    pub prefer: Option<At<BTreeMap<At<String>, At<String>>>>,
+}
+
+/// Vendor, family and models as CPUID tells them (family and model with their extended parts added).
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct IdentifyTable {
+    /// The vendor's twelve letters.
+    #[schemars(
+        required,
+        extend("enum" = ["GenuineIntel", "AuthenticAMD", "HygonGenuine", "CentaurHauls", "  Shanghai  "])
+    )]
+    pub vendor: Option<At<String>>,
+    /// The family.
+    #[schemars(required, range(max = 270))]
+    pub family: Option<At<u32>>,
+    /// The models.
+    #[schemars(required, length(min = 1), inner(range(max = 255)), extend("uniqueItems" = true))]
+    pub models: List<u32>,
+}
+
+/// What the scheduler knows about the pipeline.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MachineTable {
+    /// Instructions that can start in one cycle.
+    #[schemars(required, range(min = 1, max = 32))]
+    pub issue_width: Option<At<u32>>,
+    /// Instructions that can wait to start: the size of the scheduler's queue.
+    #[schemars(required, range(min = 1, max = 4096))]
+    pub window: Option<At<u32>>,
+}
+
+/// Latency and throughput.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct CostPair(pub Latency, pub PerCycle);
+
+/// Cycles from the start of the instruction to its result.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[schemars(title = "latency")]
+pub(crate) struct Latency(#[schemars(range(max = 1000))] pub u32);
+
+/// Independent instructions of the kind that can start in one cycle, on average.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[schemars(title = "instructions a cycle", extend("exclusiveMinimum" = 0, "maximum" = 32))]
+pub(crate) struct PerCycle(pub f64);

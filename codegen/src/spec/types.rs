@@ -1,0 +1,185 @@
+//! Specs as the later stages see them: checked, with defaults filled in, and with the places that a later problem may
+//! have to point at.
+
+use crate::error::{Hint, Problem, Reason, Source};
+use crate::spec::place::At;
+pub use crate::spec::raw::{Access, BackEdge, Returns};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Every kernel and CPU that was read, sorted by file.
+#[derive(Clone, Debug, Default)]
+pub struct Specs {
+    /// The kernels.
+    pub kernels: Vec<KernelSpec>,
+    /// The CPUs.
+    pub cpus: Vec<CpuSpec>,
+}
+
+impl Specs {
+    /// The kernel of this name.
+    pub fn kernel(&self, name: &str) -> Option<&KernelSpec> {
+        self.kernels.iter().find(|kernel| kernel.kernel.value == name)
+    }
+
+    /// The CPU of this name.
+    pub fn cpu(&self, name: &str) -> Option<&CpuSpec> {
+        self.cpus.iter().find(|cpu| cpu.name == name)
+    }
+}
+
+/// One kernel: its data contract and the ways to build it.
+#[derive(Clone, Debug)]
+pub struct KernelSpec {
+    /// The file, as it was named when it was read.
+    pub file: String,
+    /// The file's text, into which the places of this spec point.
+    pub text: String,
+    /// 16 hexadecimal digits of the SHA-256 of the file's bytes, line ends normalised to `\n`.
+    pub hash: String,
+    /// The kernel's name.
+    pub kernel: At<String>,
+    /// What it computes, for people.
+    pub math: String,
+    /// What it returns.
+    pub returns: Option<Returns>,
+    /// Size classes in limbs, ascending.
+    pub sizes: Vec<u64>,
+    /// Arguments in call order.
+    pub arguments: Vec<Argument>,
+    /// The ways to build it.
+    pub strategies: Vec<Strategy>,
+}
+
+impl KernelSpec {
+    /// A later stage's problem at a place of this spec: `spec.problem(strategy.span.clone(), reason, None)`.
+    pub fn problem(&self, span: Range<usize>, reason: Reason, hint: Option<Hint>) -> Problem {
+        Problem::at(&Source::new(&self.file, &self.text), span, reason).hint(hint)
+    }
+
+    /// The argument of this name.
+    pub fn argument(&self, name: &str) -> Option<&Argument> {
+        self.arguments.iter().find(|argument| argument.name.value == name)
+    }
+}
+
+/// One argument of a kernel.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// The name, which is fit to be a name in Rust and C.
+    pub name: At<String>,
+    /// Type and shape.
+    pub kind: ArgumentKind,
+    /// Use of the memory behind it; `In` for values.
+    pub access: Access,
+    /// Other `limbs` arguments whose pointer may be equal to this one's.
+    pub may_equal: Vec<At<String>>,
+    /// Whether the contents are secret; never for a count.
+    pub secret: bool,
+    /// The place of its `[[argument]]`.
+    pub span: Range<usize>,
+}
+
+/// What an argument is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArgumentKind {
+    /// A pointer to limbs.
+    Limbs {
+        /// The count argument that says how many.
+        count: String,
+    },
+    /// A number of limbs, `min..=max`.
+    Count {
+        /// The smallest allowed.
+        min: u64,
+        /// The largest allowed.
+        max: u64,
+    },
+    /// One limb by value.
+    Limb,
+}
+
+/// One way to build a kernel; each combination of parameters is a variant.
+#[derive(Clone, Debug)]
+pub struct Strategy {
+    /// The strategy's word, one of the kernel's.
+    pub name: At<String>,
+    /// Limbs for each turn of the loop, each 1 to 64; empty when there are only `exact` variants.
+    pub unroll: Vec<At<u32>>,
+    /// Numbers of limbs to unroll fully, each 1 to 64 and allowed by the count; may be empty.
+    pub exact: Vec<At<u32>>,
+    /// Which of `unroll` race at start-up; may be empty.
+    pub startup: Vec<At<u32>>,
+    /// Whether carry flags stay live across the loop's back-edge; never empty.
+    pub back_edge: Vec<At<BackEdge>>,
+    /// `generic`, `source`, or CPU names; never empty.
+    pub schedule: Vec<At<String>>,
+    /// The features that the spec says are needed, when it says so.
+    pub requires: Option<At<Vec<String>>>,
+    /// The place of its `[[strategy]]`.
+    pub span: Range<usize>,
+}
+
+/// One CPU: what the scheduler assumes and what to prefer.
+#[derive(Clone, Debug)]
+pub struct CpuSpec {
+    /// The file, as it was named when it was read.
+    pub file: String,
+    /// The file's text, into which the places of this spec point.
+    pub text: String,
+    /// The name: the file's stem.
+    pub name: String,
+    /// The features that it has.
+    pub features: Vec<At<String>>,
+    /// How to recognise it; `None` for one that stands for no CPU in particular.
+    pub identify: Option<Identify>,
+    /// The size of the machine.
+    pub machine: Machine,
+    /// Costs by class or mnemonic.
+    pub cost: BTreeMap<String, Cost>,
+    /// By kernel, the variant to use when nothing can be measured, without the kernel's name: `mulx_adx.u8`.
+    pub prefer: BTreeMap<String, At<String>>,
+}
+
+impl CpuSpec {
+    /// A later stage's problem at a place of this file.
+    pub fn problem(&self, span: Range<usize>, reason: Reason, hint: Option<Hint>) -> Problem {
+        Problem::at(&Source::new(&self.file, &self.text), span, reason).hint(hint)
+    }
+}
+
+/// How CPUID names a CPU, extended family and model added in.
+#[derive(Clone, Debug)]
+pub struct Identify {
+    /// The vendor's twelve letters.
+    pub vendor: At<String>,
+    /// The family.
+    pub family: At<u32>,
+    /// The models.
+    pub models: Vec<u32>,
+}
+
+/// The size of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Instructions that can start in one cycle.
+    pub issue_width: u32,
+    /// Instructions that can wait to start.
+    pub window: u32,
+}
+
+/// A middling machine, for a CPU file that says nothing.
+impl Default for Machine {
+    fn default() -> Machine {
+        Machine { issue_width: 4, window: 60 }
+    }
+}
+
+/// What an instruction costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Cycles from start to result.
+    pub latency: u32,
+    /// Independent ones that can start in one cycle, over 0.
+    pub per_cycle: f64,
+}

@@ -1,0 +1,223 @@
+//! Does every shipped spec parse, and does no damage to one make the parser panic or point outside the file?
+
+use kiln_codegen::error::Problem;
+use kiln_codegen::spec::{self, Access, ArgumentKind, BackEdge, SourceFile, Specs, Vocabulary};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+
+const WORDS: Vocabulary = Vocabulary::BUILT_IN;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../specs")
+}
+
+fn shipped() -> Vec<SourceFile> {
+    spec::read_folder(&folder()).expect("specs/ can be read")
+}
+
+fn parsed() -> Specs {
+    Specs::parse(&shipped(), &WORDS).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn every_shipped_spec_parses() {
+    let specs = parsed();
+    assert_eq!(specs.kernels.len() + specs.cpus.len(), shipped().len());
+    for kernel in &specs.kernels {
+        assert!(WORDS.kernels.contains(&kernel.kernel.value.as_str()));
+        assert_eq!(kernel.hash.len(), 16, "{}", kernel.file);
+    }
+    assert_eq!(specs.kernels.len(), WORDS.kernels.len(), "each kernel of the vocabulary has a spec");
+    let cpus: Vec<&str> = specs.cpus.iter().map(|cpu| cpu.name.as_str()).collect();
+    for cpu in WORDS.cpus {
+        assert!(cpus.contains(cpu), "{cpu} has no file");
+    }
+}
+
+#[test]
+fn the_limb_kernel_is_read_as_written() {
+    let specs = parsed();
+    let kernel = specs.kernel("limb64.mul_add").expect("it is shipped");
+    assert_eq!(kernel.sizes, [4, 8, 16, 32, 64, 128]);
+    let names: Vec<&str> = kernel.arguments.iter().map(|argument| argument.name.as_str()).collect();
+    assert_eq!(names, ["r", "a", "n", "w"]);
+    let a = kernel.argument("a").expect("an argument");
+    assert_eq!((a.access, a.secret), (Access::In, true));
+    assert_eq!(a.kind, ArgumentKind::Limbs { count: "n".into() });
+    assert_eq!(a.may_equal.iter().map(|name| name.as_str()).collect::<Vec<_>>(), ["r"]);
+    assert_eq!(kernel.arguments[2].kind, ArgumentKind::Count { min: 0, max: 65536 });
+    let strategy = kernel.strategies.last().expect("strategies");
+    assert_eq!(strategy.name.value, "mulx_adx");
+    assert_eq!(strategy.back_edge.iter().map(|edge| edge.value).collect::<Vec<_>>(), [BackEdge::Folded, BackEdge::Live]);
+    assert_eq!(strategy.schedule.iter().map(|word| word.as_str()).collect::<Vec<_>>(), ["generic"]);
+    // The places point at what they name.
+    assert_eq!(&kernel.text[strategy.name.span.clone()], "\"mulx_adx\"");
+    assert_eq!(&kernel.text[strategy.unroll[4].span.clone()], "16");
+    assert_eq!(&kernel.text[strategy.span.clone()], "[[strategy]]");
+}
+
+#[test]
+fn a_cpu_file_is_read_as_written() {
+    let specs = parsed();
+    let zen3 = specs.cpu("zen3").expect("it is shipped");
+    let identify = zen3.identify.as_ref().expect("it is a CPU");
+    assert_eq!((identify.vendor.as_str(), identify.family.value), ("AuthenticAMD", 25));
+    assert!(identify.models.contains(&33));
+    assert_eq!((zen3.cost["mulx"].latency, zen3.cost["mulx"].per_cycle), (4, 1.0));
+    assert_eq!(zen3.prefer["limb64.mul_add"].value, "mulx_adx.u8");
+    assert!(specs.cpu("generic").expect("it is shipped").identify.is_none());
+}
+
+#[test]
+fn the_order_of_files_does_not_matter() {
+    let mut files = shipped();
+    files.reverse();
+    let reversed = Specs::parse(&files, &WORDS).expect("they parse");
+    assert_eq!(format!("{reversed:?}"), format!("{:?}", parsed()));
+}
+
+#[test]
+fn line_ends_change_neither_meaning_nor_hash() {
+    let mut files = shipped();
+    for file in &mut files {
+        let text = String::from_utf8(file.bytes.clone()).expect("UTF-8");
+        file.bytes = text.replace('\n', "\r\n").into_bytes();
+    }
+    let windows = Specs::parse(&files, &WORDS).expect("they parse");
+    for (a, b) in windows.kernels.iter().zip(&parsed().kernels) {
+        assert_eq!(a.hash, b.hash);
+    }
+}
+
+#[test]
+fn the_schema_covers_both_kinds_and_every_key_is_described() {
+    fn described(schema: &serde_json::Value, path: &str) {
+        for (key, value) in schema["properties"].as_object().into_iter().flatten() {
+            assert!(value["description"].is_string(), "{path}.{key} has no description");
+            described(value, &format!("{path}.{key}"));
+            described(&value["items"], &format!("{path}.{key}[]"));
+        }
+    }
+    let schema = spec::schema(&WORDS);
+    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(2));
+    for kind in schema["oneOf"].as_array().expect("two kinds") {
+        assert_eq!(kind["additionalProperties"], false);
+        described(kind, kind["title"].as_str().expect("a title"));
+    }
+    let features = &schema["oneOf"][1]["properties"]["features"]["items"]["enum"];
+    assert!(features.as_array().expect("words").iter().any(|word| word == "vaes"));
+    assert!(!schema.to_string().contains("null"), "TOML has no null");
+}
+
+#[test]
+fn what_cannot_be_read_is_a_problem() {
+    let missing = spec::read_folder(Path::new("no/such/folder")).expect_err("it is not there");
+    assert_eq!(missing.to_string(), "no/such/folder: cannot be read: entity not found");
+    let empty = spec::read_folder(&folder().join("../tests/src")).expect_err("it holds no specs");
+    assert!(empty.to_string().ends_with("holds no specs: no .toml file in it, in kernels/ or in cpus/"), "{empty}");
+    // A file that is missing does not hide what is wrong in another.
+    let bad = folder().join("../tests/fail/unroll_0.toml");
+    let both = spec::check(&[bad, PathBuf::from("none.toml")], &WORDS).expect_err("both are bad");
+    assert_eq!(both.len(), 2, "{both}");
+}
+
+#[test]
+fn a_hostile_file_is_refused_in_time() {
+    let deep = format!("kernel = {}", "[".repeat(100_000));
+    let dotted = format!("{} = 1", vec!["a"; 60_000].join("."));
+    let nested = format!("{}=\n", vec!["a"; 70].join(".")) + &format!("{}={{\n", vec!["a"; 70].join(".")).repeat(1000);
+    let long = format!("kernel = \"{}\"", "x".repeat(200_000));
+    let list = format!("sizes = [{}]", "0,".repeat(100_000));
+    let huge = "#".repeat(1 << 20);
+    for text in [deep, dotted, nested, long, list, huge] {
+        let problems = parse("cpus/x.toml", text.as_bytes()).expect_err("it is no spec");
+        check_places(problems.iter(), text.as_bytes());
+    }
+}
+
+fn parse(path: &str, bytes: &[u8]) -> Result<Specs, kiln_codegen::error::Problems> {
+    Specs::parse(&[SourceFile { path: path.to_owned(), bytes: bytes.to_vec() }], &WORDS)
+}
+
+fn check_places<'p>(problems: impl Iterator<Item = &'p Problem>, bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.split('\n').collect();
+    for problem in problems {
+        assert!(!problem.file.is_empty() && !problem.message().is_empty());
+        assert!((1..=lines.len()).contains(&problem.line), "{problem}");
+        assert!((1..=lines[problem.line - 1].chars().count() + 1).contains(&problem.column), "{problem}");
+        if let Some(span) = &problem.span {
+            assert!(text.get(span.clone()).is_some(), "{problem}: {span:?}");
+        }
+        assert!(!problem.to_string().contains('\n'), "one problem, one line: {problem}");
+        assert!(!problem.message().starts_with("could not be read whole"), "a problem was lost: {problem}");
+    }
+}
+
+/// One blow to a file.
+#[derive(Clone, Debug)]
+enum Blow {
+    Flip(usize, u8),
+    Truncate(usize),
+    Delete(usize, usize),
+    Copy(usize, usize, usize),
+    Insert(usize, String),
+}
+
+fn blows() -> impl Strategy<Value = Vec<Blow>> {
+    let at = || 0usize..4096;
+    let text = prop::sample::select(vec![
+        "[", "]", "{", "}", "=", "\"", "\n", ".", ",", "#", "'''", "\"\"\"", "[[", "0", "-1", "1e9", "nan", "true", "18446744073709551616",
+        "\u{e9}", "\u{0}", "[cost]\n", "[[strategy]]\n", "[identify]\n", "unroll = []\n", "name = 1\n", "1979-05-27",
+    ]);
+    let blow = prop_oneof![
+        (at(), any::<u8>()).prop_map(|(at, bits)| Blow::Flip(at, bits)),
+        at().prop_map(Blow::Truncate),
+        (at(), 1usize..200).prop_map(|(at, length)| Blow::Delete(at, length)),
+        (at(), 1usize..200, at()).prop_map(|(from, length, to)| Blow::Copy(from, length, to)),
+        (at(), text).prop_map(|(at, text)| Blow::Insert(at, text.to_owned())),
+    ];
+    prop::collection::vec(blow, 1..5)
+}
+
+fn strike(bytes: &mut Vec<u8>, blow: &Blow) {
+    let within = |at: usize| at % (bytes.len() + 1);
+    match blow {
+        Blow::Flip(at, bits) => {
+            let at = within(*at);
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= bits;
+            }
+        }
+        Blow::Truncate(at) => bytes.truncate(within(*at)),
+        Blow::Delete(at, length) => {
+            let at = within(*at);
+            bytes.drain(at..(at + length).min(bytes.len()));
+        }
+        Blow::Copy(from, length, to) => {
+            let (from, to) = (within(*from), within(*to));
+            let piece = bytes[from..(from + length).min(bytes.len())].to_vec();
+            bytes.splice(to..to, piece);
+        }
+        Blow::Insert(at, text) => {
+            let at = within(*at);
+            bytes.splice(at..at, text.bytes());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damaged_specs_never_panic(which in any::<prop::sample::Index>(), blows in blows()) {
+        let files = shipped();
+        let file = &files[which.index(files.len())];
+        let mut bytes = file.bytes.clone();
+        blows.iter().for_each(|blow| strike(&mut bytes, blow));
+        if let Err(problems) = parse(&file.path, &bytes) {
+            prop_assert!(!problems.is_empty());
+            check_places(problems.iter(), &bytes);
+        }
+    }
+}
