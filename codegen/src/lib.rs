@@ -1,5 +1,6 @@
 //! Kiln's generator: specs to IR, IR to Rust, assembly text or machine code.
 #![forbid(unsafe_code)]
 
+pub mod backend;
 pub mod ir;
 pub mod isa;
