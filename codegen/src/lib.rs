@@ -1,6 +1,7 @@
 //! Kiln's generator: specs to IR, IR to Rust, assembly text or machine code.
 #![forbid(unsafe_code)]
 
+pub mod backend;
 pub mod error;
 pub mod family;
 pub mod ir;

@@ -1,0 +1,137 @@
+//! Encodes the baseline of x86-64.
+
+use super::operands::{imm, mem, reg, reg_mem};
+use super::{direct, either, is_byte, memory};
+use crate::ir::Operand;
+use crate::isa::base::Base;
+use crate::isa::row::PReg;
+use dynasmrt::DynasmApi;
+
+/// `op r64, imm`: with the sign-extended byte where it fits.
+macro_rules! immediate {
+    ($op:ident, $operands:expr) => {{
+        let (dst, value): (u8, i32) = (reg(&$operands[0]), imm(&$operands[1]));
+        if is_byte(value) { direct!($op Rq(dst), BYTE value as i8) } else { direct!($op Rq(dst), DWORD value) }
+    }};
+}
+
+/// `op r64, r/m64`.
+macro_rules! binary {
+    ($op:ident, $operands:expr) => {{
+        let dst = reg(&$operands[0]);
+        either!([$op Rq(dst),] Rq QWORD reg_mem(&$operands[1]))
+    }};
+}
+
+/// `op mem, reg`.
+macro_rules! to_memory {
+    ($op:ident $size:ident $file:ident, $operands:expr) => {{
+        let (place, src) = (mem(&$operands[0]), reg(&$operands[1]));
+        memory!([$op $size] place, $file(src))
+    }};
+}
+
+/// `op r64, count`.
+macro_rules! shift {
+    ($op:ident, $operands:expr) => {{
+        let (dst, count): (u8, i8) = (reg(&$operands[0]), imm(&$operands[1]));
+        direct!($op Rq(dst), BYTE count)
+    }};
+}
+
+/// The bytes of one instruction, as dynasm makes them but for its address.
+pub(super) fn encode(op: Base, operands: &[Operand<PReg>]) -> Vec<u8> {
+    match op {
+        Base::Mov => {
+            let (dst, src) = (reg(&operands[0]), reg(&operands[1]));
+            direct!(mov Rq(dst), Rq(src))
+        }
+        Base::Load => {
+            let dst = reg(&operands[0]);
+            memory!([mov Rq(dst), QWORD] mem(&operands[1]))
+        }
+        Base::Store => to_memory!(mov QWORD Rq, operands),
+        Base::MovImm => {
+            let (dst, value): (u8, i64) = (reg(&operands[0]), imm(&operands[1]));
+            direct!(mov Rq(dst), QWORD value)
+        }
+        Base::Mov32 => {
+            let (dst, src) = (reg(&operands[0]), reg(&operands[1]));
+            direct!(mov Rd(dst), Rd(src))
+        }
+        Base::Load32 => {
+            let dst = reg(&operands[0]);
+            memory!([mov Rd(dst), DWORD] mem(&operands[1]))
+        }
+        Base::Store32 => to_memory!(mov DWORD Rd, operands),
+        Base::MovImm32 => {
+            let (dst, value): (u8, i32) = (reg(&operands[0]), imm(&operands[1]));
+            direct!(mov Rd(dst), DWORD value)
+        }
+        Base::Lea => {
+            let dst = reg(&operands[0]);
+            memory!([lea Rq(dst),] mem(&operands[1]))
+        }
+        Base::Add => binary!(add, operands),
+        Base::AddMr => to_memory!(add QWORD Rq, operands),
+        Base::AddRi => immediate!(add, operands),
+        Base::Adc => binary!(adc, operands),
+        Base::AdcMr => to_memory!(adc QWORD Rq, operands),
+        Base::AdcRi => immediate!(adc, operands),
+        Base::Sub => binary!(sub, operands),
+        Base::SubRi => immediate!(sub, operands),
+        Base::Sbb => binary!(sbb, operands),
+        Base::SbbRi => immediate!(sbb, operands),
+        Base::And => binary!(and, operands),
+        Base::AndRi => immediate!(and, operands),
+        Base::Or => binary!(or, operands),
+        Base::Xor => binary!(xor, operands),
+        Base::Xor32 => {
+            let dst = reg(&operands[0]);
+            either!([xor Rd(dst),] Rd DWORD reg_mem(&operands[1]))
+        }
+        Base::Test => {
+            let (a, b) = (reg(&operands[0]), reg(&operands[1]));
+            direct!(test Rq(a), Rq(b))
+        }
+        Base::TestRi => {
+            let (a, mask): (u8, i32) = (reg(&operands[0]), imm(&operands[1]));
+            direct!(test Rq(a), DWORD mask)
+        }
+        Base::Cmp => binary!(cmp, operands),
+        Base::CmpRi => {
+            let (a, value): (u8, i32) = (reg(&operands[0]), imm(&operands[1]));
+            if is_byte(value) { cmp_byte(a, value as i8) } else { direct!(cmp Rq(a), DWORD value) }
+        }
+        Base::Inc => {
+            let dst = reg(&operands[0]);
+            direct!(inc Rq(dst))
+        }
+        Base::Dec => {
+            let dst = reg(&operands[0]);
+            direct!(dec Rq(dst))
+        }
+        Base::Neg => {
+            let dst = reg(&operands[0]);
+            direct!(neg Rq(dst))
+        }
+        Base::Not => {
+            let dst = reg(&operands[0]);
+            direct!(not Rq(dst))
+        }
+        Base::Shl => shift!(shl, operands),
+        Base::Shr => shift!(shr, operands),
+        Base::Sar => shift!(sar, operands),
+        Base::Mul => either!([mul] Rq QWORD reg_mem(&operands[0])),
+        Base::Imul => binary!(imul, operands),
+        Base::Div => either!([div] Rq QWORD reg_mem(&operands[0])),
+    }
+}
+
+/// `cmp r64, imm8`, which dynasm 5.1 never chooses. It is 83 /7, where `sub` is 83 /5.
+fn cmp_byte(a: u8, value: i8) -> Vec<u8> {
+    let mut bytes = direct!(sub Rq(a), BYTE value);
+    assert!(bytes[1] == 0x83 && bytes[2] & 0b0011_1000 == 5 << 3, "dynasm's sub is {bytes:02x?}");
+    bytes[2] |= 7 << 3;
+    bytes
+}
