@@ -1,6 +1,6 @@
 //! The pipeline on one screen: plan, lower, check, schedule, allocate.
 
-use crate::error::{Problem, Problems, Reason, Source};
+use crate::error::{Noun, Problem, Problems, Reason, Shown};
 use crate::family::Lowering;
 use crate::ir::{Func, Physical, Virtual, taint, wellformed};
 use crate::isa::feature::FeatureSet;
@@ -9,8 +9,10 @@ use crate::pass::allocate::allocate;
 use crate::pass::model::CostModel;
 use crate::pass::schedule::schedule;
 use crate::plan::{Plan, plans};
-use crate::spec::Specs;
+use crate::spec::{CpuSpec, Specs};
 use sha2::{Digest, Sha256};
+use std::fmt;
+use std::sync::Arc;
 
 /// The last form before a backend.
 #[derive(Clone, Debug)]
@@ -62,18 +64,17 @@ pub fn compile(specs: &Specs) -> Result<Vec<Compiled<'_>>, Problems> {
 /// # Panics
 /// On ill-formed IR: a fault of a family or of a pass, never of a spec.
 pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, Problem> {
-    let source = Source::new(&plan.kernel.file, &plan.kernel.text);
+    let at_strategy = |reason| plan.kernel.problem(plan.strategy.name.span.clone(), reason, None);
     let lower = plan.contract.strategy(&plan.strategy.name).ok_or_else(|| {
-        let reason = Reason::UnknownStrategy { kernel: plan.contract.kernel.into(), given: plan.strategy.name.value.clone() };
-        Problem::at(&source, plan.strategy.name.span.clone(), reason)
+        let word = Shown::new(&plan.strategy.name);
+        at_strategy(Reason::UnknownWord { noun: Noun::Strategy, word, context: format!("of {}", plan.contract.kernel) })
     })?;
     let lowering = Lowering { name: &plan.name, arguments: &plan.arguments, parameters: plan.parameters };
     let func = lower(plan.contract, &lowering);
     must_be_well_formed("lowering", &func);
     taint::check(&func).map_err(|leaks| {
-        let leaks = leaks.iter().map(ToString::to_string).collect();
-        let reason = Reason::Leaks { variant: plan.name.clone(), leaks };
-        Problem::at(&source, plan.strategy.name.span.clone(), reason)
+        let error = Refused::Leaks { variant: plan.name.clone(), leaks };
+        at_strategy(Reason::Stage(Arc::new(error)))
     })?;
 
     let portable = func.instructions().iter().any(|inst| {
@@ -84,7 +85,13 @@ pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, P
     } else {
         let func = match plan.schedule.cpu() {
             None => func,
-            Some(name) => schedule(func, &cost_model(name, specs, &plan, &source)?),
+            Some(name) => {
+                let cpu = specs.cpu(name).ok_or_else(|| {
+                    let error = Refused::NoCpuFile { variant: plan.name.clone(), cpu: name.into() };
+                    at_strategy(Reason::Stage(Arc::new(error)))
+                })?;
+                schedule(func, &cost_model(cpu))
+            }
         };
         must_be_well_formed("scheduling", &func);
         let physical = allocate(func.clone()).unwrap_or_else(|error| panic!("{}: {error}", plan.name));
@@ -96,14 +103,14 @@ pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, P
 
     let features = func.features();
     if let Some(stated) = &plan.strategy.requires {
-        let computed: Vec<String> = features.names().map(str::to_owned).collect();
+        let computed: Vec<String> = features.names().into_iter().map(str::to_owned).collect();
         let mut sorted = stated.value.clone();
         sorted.sort_unstable();
         let mut wanted = computed.clone();
         wanted.sort_unstable();
         if sorted != wanted {
             let reason = Reason::RequiresDiffers { stated: stated.value.clone(), computed };
-            return Err(Problem::at(&source, stated.span.clone(), reason));
+            return Err(plan.kernel.problem(stated.span.clone(), reason, None));
         }
     }
     let (text, instructions) = match &form {
@@ -124,19 +131,53 @@ fn must_be_well_formed(stage: &str, func: &Func<Virtual>) {
     }
 }
 
-/// The costs of the CPU file with that name.
-fn cost_model(name: &str, specs: &Specs, plan: &Plan<'_>, source: &Source) -> Result<CostModel, Problem> {
-    let cpu = specs.cpus.iter().find(|cpu| cpu.name == name).ok_or_else(|| {
-        let reason = Reason::NoCpuFile { cpu: name.into() };
-        Problem::at(source, plan.strategy.name.span.clone(), reason)
-    })?;
-    Ok(CostModel {
+/// The scheduler's view of a CPU file.
+pub fn cost_model(cpu: &CpuSpec) -> CostModel {
+    CostModel {
         name: cpu.name.clone(),
         issue_width: cpu.machine.issue_width,
         window: cpu.machine.window,
         cost: cpu.cost.iter().map(|(key, cost)| (key.clone(), (cost.latency, cost.per_cycle))).collect(),
-    })
+    }
 }
+
+/// Why a plan cannot be compiled.
+#[derive(Clone, Debug)]
+pub enum Refused {
+    /// A secret would show in a branch, an address, a latency or a public argument.
+    Leaks {
+        /// The variant.
+        variant: String,
+        /// Each place.
+        leaks: Vec<taint::Leak>,
+    },
+    /// The schedule names a CPU whose file is not among the specs.
+    NoCpuFile {
+        /// The variant.
+        variant: String,
+        /// The CPU.
+        cpu: String,
+    },
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Leaks { variant, leaks } => {
+                write!(f, "{variant} would leak a secret: ")?;
+                for (index, leak) in leaks.iter().enumerate() {
+                    write!(f, "{}{leak}", if index == 0 { "" } else { "; " })?;
+                }
+                Ok(())
+            }
+            Refused::NoCpuFile { variant, cpu } => {
+                write!(f, "{variant} is scheduled for `{cpu}`, but no file {cpu}.toml is among the specs")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
 
 fn hex16(digest: &[u8]) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()

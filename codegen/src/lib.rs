@@ -6,4 +6,5 @@ pub mod error;
 pub mod family;
 pub mod ir;
 pub mod isa;
+pub mod plan;
 pub mod spec;

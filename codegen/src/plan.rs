@@ -1,9 +1,11 @@
 //! A spec's strategies and lists of parameters to one plan for each variant. The only place that makes variant names.
 
-use crate::error::{Problem, Problems, Reason, Source};
+use crate::error::{Noun, Problems, Reason, Shown};
 use crate::family::{self, Contract, Fact, Parameters, Role, Shape};
 use crate::spec::{Access, ArgumentKind, BackEdge, KernelSpec, Specs, Strategy};
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 
 /// In what order a variant's instructions stand.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -92,16 +94,16 @@ pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
     let mut problems = Problems::new();
     let mut plans = Vec::new();
     for kernel in &specs.kernels {
-        let source = Source::new(&kernel.file, &kernel.text);
         let Some(contract) = family::contract(&kernel.kernel) else {
-            let reason = Reason::UnknownKernel { given: kernel.kernel.value.clone() };
-            problems.push(Problem::at(&source, kernel.kernel.span.clone(), reason));
+            let word = Shown::new(&kernel.kernel);
+            let reason = Reason::UnknownWord { noun: Noun::Kernel, word, context: String::new() };
+            problems.push(kernel.problem(kernel.kernel.span.clone(), reason, None));
             continue;
         };
         let Some(arguments) = facts(kernel, contract) else {
-            let expected = contract.roles.iter().map(describe).collect();
+            let error = NotTheContract { contract };
             let span = kernel.arguments.first().map_or(kernel.kernel.span.clone(), |argument| argument.span.clone());
-            problems.push(Problem::at(&source, span, Reason::NotTheContract { kernel: contract.kernel.into(), expected }));
+            problems.push(kernel.problem(span, Reason::Stage(Arc::new(error)), None));
             continue;
         };
         for strategy in &kernel.strategies {
@@ -128,7 +130,7 @@ pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
 /// The points of a strategy's lists. A strategy with a `startup` list also brings its exact sizes to the start-up race,
 /// each to its own size class.
 fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, bool)> {
-    let mut points = Vec::new();
+    let mut points: Vec<(Parameters, bool)> = Vec::new();
     for edge in &strategy.back_edge {
         for unroll in &strategy.unroll {
             let live = edge.value == BackEdge::Live;
@@ -172,6 +174,23 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Option<Vec<Fact>> {
     }
     Some(facts)
 }
+
+/// A kernel's arguments are not those of the family's contract.
+#[derive(Clone, Copy, Debug)]
+pub struct NotTheContract {
+    /// The contract.
+    pub contract: &'static Contract,
+}
+
+impl fmt::Display for NotTheContract {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let roles: Vec<String> = self.contract.roles.iter().map(describe).collect();
+        let returns = if self.contract.returns { "returns a limb" } else { "returns nothing" };
+        write!(f, "the arguments of {} are, in this order: {}; it {returns}", self.contract.kernel, roles.join(", "))
+    }
+}
+
+impl std::error::Error for NotTheContract {}
 
 fn describe(role: &Role) -> String {
     let what = match role.shape {

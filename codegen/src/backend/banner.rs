@@ -39,7 +39,7 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
         };
         lines.push(if parameter.secret { format!("{line}; secret") } else { line });
     }
-    let needs: Vec<&str> = compiled.features.names().collect();
+    let needs: Vec<&str> = compiled.features.names();
     lines.push(match needs.as_slice() {
         [] => "CPU: no feature beyond the baseline.".into(),
         needs => format!("CPU: {}.", needs.join(", ")),
