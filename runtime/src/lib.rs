@@ -1,5 +1,6 @@
 //! Detects the CPU, verifies and races kernels, and dispatches the winners.
 
+pub mod candidate;
 pub mod detect;
 #[cfg(feature = "machine")]
 pub mod exec;
@@ -9,3 +10,4 @@ pub mod random;
 pub mod settings;
 mod sys;
 pub mod timer;
+pub mod verify;
