@@ -1,0 +1,195 @@
+//! Calls a function the way a hostile compiler would: every callee-saved register, the direction flag, MXCSR and the
+//! x87 stack hold known values before, and are recorded after.
+//!
+//! Unsafe cannot be avoided: this is assembly. It is the only assembly of the runtime.
+
+use core::ffi::c_void;
+use core::mem::offset_of;
+
+use kiln_kernels::catalogue::Entry;
+
+/// Most integer arguments that System V passes in registers.
+pub(super) const MAX_ARGUMENTS: usize = 6;
+
+/// Names of the callee-saved registers, in the order of `Frame::after`.
+const NAMES: [&str; 6] = ["rbx", "rbp", "r12", "r13", "r14", "r15"];
+
+/// A distinct value for each callee-saved register, so that a swapped restore shows too.
+const POISON: [u64; 6] = [
+    0xb1b1_5afe_0000_0001,
+    0xb2b2_5afe_0000_0002,
+    0xb3b3_5afe_0000_0003,
+    0xb4b4_5afe_0000_0004,
+    0xb5b5_5afe_0000_0005,
+    0xb6b6_5afe_0000_0006,
+];
+
+/// All exceptions masked and flush-to-zero on: differs from the default in a bit that no kernel's result depends on, so
+/// that a kernel which resets MXCSR instead of restoring it shows.
+const MXCSR: u32 = 0x9f80;
+/// The control bits. The six exception flags below them are the caller's to lose under System V.
+const MXCSR_CONTROL: u32 = 0xffc0;
+const DIRECTION: u64 = 1 << 10;
+
+/// State that a call did not leave as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Disturbed {
+    Register { name: &'static str, expected: u64, got: u64 },
+    DirectionFlag,
+    Mxcsr { expected: u32, got: u32 },
+    X87 { what: &'static str, expected: u16, got: u16 },
+}
+
+#[repr(C)]
+struct Frame {
+    entry: *const c_void,
+    arguments: [u64; MAX_ARGUMENTS],
+    poison: [u64; 6],
+    returned: u64,
+    after: [u64; 6],
+    flags: u64,
+    mxcsr_in: u32,
+    mxcsr_out: u32,
+    mxcsr_caller: u32,
+    x87_live: u32,
+    x87_caller: [u8; 28],
+    x87_before: [u8; 108],
+    x87_after: [u8; 108],
+}
+
+/// Calls `entry` with up to six integer arguments. With `mmx` the function may use the x87 registers and has to leave
+/// them empty; without, they hold values that it has to leave alone.
+///
+/// # Safety
+/// `entry` must be a function under System V that takes these arguments, and may be called with them on this CPU.
+pub(super) unsafe fn call(entry: Entry, arguments: &[u64], mmx: bool) -> (u64, Vec<Disturbed>) {
+    let mut frame = Frame {
+        entry: entry.address(),
+        arguments: core::array::from_fn(|i| arguments.get(i).copied().unwrap_or(0xdead_beef_dead_beef)),
+        poison: POISON,
+        returned: 0,
+        after: [0; 6],
+        flags: 0,
+        mxcsr_in: MXCSR,
+        mxcsr_out: 0,
+        mxcsr_caller: 0,
+        x87_live: u32::from(!mmx),
+        x87_caller: [0; 28],
+        x87_before: [0; 108],
+        x87_after: [0; 108],
+    };
+    // SAFETY: `enter` reads and writes the frame, which is a live local, and calls the entry, which the caller vouches
+    // for. It puts back every register and all state that the compiler relies on, whatever the callee did to them.
+    unsafe { enter(&raw mut frame) };
+
+    let mut disturbed = Vec::new();
+    for ((name, expected), got) in NAMES.into_iter().zip(POISON).zip(frame.after) {
+        if expected != got {
+            disturbed.push(Disturbed::Register { name, expected, got });
+        }
+    }
+    if frame.flags & DIRECTION != 0 {
+        disturbed.push(Disturbed::DirectionFlag);
+    }
+    if (frame.mxcsr_in ^ frame.mxcsr_out) & MXCSR_CONTROL != 0 {
+        disturbed.push(Disturbed::Mxcsr { expected: frame.mxcsr_in, got: frame.mxcsr_out });
+    }
+    let word = |image: &[u8; 108], at: usize| u16::from_le_bytes([image[at], image[at + 1]]);
+    let mut compare = |what, at: usize, mask: u16| {
+        let (expected, got) = (word(&frame.x87_before, at) & mask, word(&frame.x87_after, at) & mask);
+        if expected != got {
+            disturbed.push(Disturbed::X87 { what, expected, got });
+        }
+    };
+    // Layout of the 32-bit protected-mode image: control word, status word, tag word, each in four bytes. After `emms`
+    // the top of stack may be anything, so for MMX only the tags count.
+    compare("control word", 0, u16::MAX);
+    compare("tag word", 8, u16::MAX);
+    if !mmx {
+        compare("top of stack", 4, 0x3800);
+        for register in (28..108).step_by(2) {
+            compare("register contents", register, u16::MAX);
+        }
+    }
+    (frame.returned, disturbed)
+}
+
+/// The call itself. Takes the frame in rdi.
+#[unsafe(naked)]
+unsafe extern "sysv64" fn enter(frame: *mut Frame) {
+    core::arch::naked_asm!(
+        "push rbx",
+        "push rbp",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        // The stack is 16-byte aligned again after this; the frame's address waits there.
+        "push rdi",
+        // The caller's floating-point state.
+        "stmxcsr [rdi + {mxcsr_caller}]",
+        "fnstenv [rdi + {x87_caller}]",
+        "fninit",
+        "cmp dword ptr [rdi + {x87_live}], 0",
+        "je 2f",
+        "fldpi",
+        "fldl2e",
+        "fld1",
+        "2:",
+        "fnsave [rdi + {x87_before}]",
+        "frstor [rdi + {x87_before}]",
+        "ldmxcsr [rdi + {mxcsr_in}]",
+        "cld",
+        "mov rax, [rdi + {entry}]",
+        "mov rbx, [rdi + {poison}]",
+        "mov rbp, [rdi + {poison} + 8]",
+        "mov r12, [rdi + {poison} + 16]",
+        "mov r13, [rdi + {poison} + 24]",
+        "mov r14, [rdi + {poison} + 32]",
+        "mov r15, [rdi + {poison} + 40]",
+        "mov rsi, [rdi + {arguments} + 8]",
+        "mov rdx, [rdi + {arguments} + 16]",
+        "mov rcx, [rdi + {arguments} + 24]",
+        "mov r8, [rdi + {arguments} + 32]",
+        "mov r9, [rdi + {arguments} + 40]",
+        "mov rdi, [rdi + {arguments}]",
+        "call rax",
+        // Only the stack pointer is relied on: a callee that loses it cannot return here anyway.
+        "mov rcx, [rsp]",
+        "pushfq",
+        "pop qword ptr [rcx + {flags}]",
+        "cld",
+        "mov [rcx + {returned}], rax",
+        "mov [rcx + {after}], rbx",
+        "mov [rcx + {after} + 8], rbp",
+        "mov [rcx + {after} + 16], r12",
+        "mov [rcx + {after} + 24], r13",
+        "mov [rcx + {after} + 32], r14",
+        "mov [rcx + {after} + 40], r15",
+        "stmxcsr [rcx + {mxcsr_out}]",
+        "ldmxcsr [rcx + {mxcsr_caller}]",
+        "fnsave [rcx + {x87_after}]",
+        "fldenv [rcx + {x87_caller}]",
+        "pop rdi",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbp",
+        "pop rbx",
+        "ret",
+        entry = const offset_of!(Frame, entry),
+        arguments = const offset_of!(Frame, arguments),
+        poison = const offset_of!(Frame, poison),
+        returned = const offset_of!(Frame, returned),
+        after = const offset_of!(Frame, after),
+        flags = const offset_of!(Frame, flags),
+        mxcsr_in = const offset_of!(Frame, mxcsr_in),
+        mxcsr_out = const offset_of!(Frame, mxcsr_out),
+        mxcsr_caller = const offset_of!(Frame, mxcsr_caller),
+        x87_live = const offset_of!(Frame, x87_live),
+        x87_caller = const offset_of!(Frame, x87_caller),
+        x87_before = const offset_of!(Frame, x87_before),
+        x87_after = const offset_of!(Frame, x87_after),
+    )
+}
