@@ -1,0 +1,101 @@
+//! Bytes back to text with a decoder that shares nothing with our encoder, in the words of our own text.
+
+use iced_x86::{
+    CC_e, CC_ne, Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter, MemorySizeOptions,
+    NumberBase,
+};
+use kiln_codegen::backend::asm_text;
+use kiln_codegen::ir::linear::{Label, Line};
+use kiln_codegen::ir::{Func, Inst, Physical};
+use kiln_codegen::isa::row::{PReg, Width};
+use std::collections::BTreeMap;
+
+/// The instructions in `bytes`, at their offsets. An undecodable one stands as `(bad)` in the text.
+pub fn decode(bytes: &[u8]) -> Vec<Instruction> {
+    Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE).into_iter().collect()
+}
+
+/// One instruction in the words of [`our_text`].
+pub fn text(instruction: &Instruction) -> String {
+    let mut formatter = IntelFormatter::new();
+    let options = formatter.options_mut();
+    options.set_space_after_operand_separator(true);
+    options.set_space_between_memory_add_operators(true);
+    options.set_always_show_scale(true);
+    options.set_number_base(NumberBase::Decimal);
+    options.set_memory_size_options(MemorySizeOptions::Always);
+    options.set_signed_immediate_operands(true);
+    options.set_cc_e(CC_e::z);
+    options.set_cc_ne(CC_ne::nz);
+    options.set_show_branch_size(false);
+    let mut out = String::new();
+    formatter.format(instruction, &mut out);
+    out
+}
+
+/// The text of one of our instructions as a decoder would print it: constants in decimal, and `movabs` has no name of its
+/// own in the bytes.
+pub fn our_text(inst: &Inst<PReg>) -> String {
+    let text = asm_text::instruction(inst);
+    let text = text.strip_prefix("movabs").map(|rest| format!("mov{rest}")).unwrap_or(text);
+    match text.split_once("0x") {
+        Some((before, hex)) => {
+            let bits = u64::from_str_radix(hex, 16).expect("a hexadecimal constant is the last operand");
+            format!("{before}{}", bits.cast_signed())
+        }
+        None => text,
+    }
+}
+
+/// The listing of a whole function: one line an instruction, with the target of a jump or call as `@` and the index of the
+/// instruction there. Two forms of one function have equal listings, whatever the lengths of their encodings.
+///
+/// # Panics
+/// When the bytes do not decode, or a target is not the start of an instruction.
+pub fn disassemble(bytes: &[u8]) -> Vec<String> {
+    let instructions = decode(bytes);
+    let indices: BTreeMap<u64, usize> =
+        instructions.iter().enumerate().map(|(index, inst)| (inst.ip(), index)).collect();
+    let line = |inst: &Instruction| {
+        assert!(!inst.is_invalid(), "bytes at {:#x} do not decode: {:02x?}", inst.ip(), bytes);
+        let text = text(inst);
+        match inst.flow_control() {
+            FlowControl::Next | FlowControl::Return => text,
+            FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch | FlowControl::Call => {
+                let target = inst.near_branch_target();
+                let index = indices.get(&target).unwrap_or_else(|| panic!("{text} at {:#x} goes astray", inst.ip()));
+                let mnemonic = text.split(' ').next().expect("a mnemonic");
+                format!("{mnemonic} @{index}")
+            }
+            other => panic!("{text}: no row has control flow {other:?}"),
+        }
+    };
+    instructions.iter().map(line).collect()
+}
+
+/// The listing that [`disassemble`] must give for a function, made from its lines and our text.
+pub fn listing(func: &Func<Physical>) -> Vec<String> {
+    let lines = func.lines();
+    let mut indices: BTreeMap<Label, usize> = BTreeMap::new();
+    let mut index = 0;
+    for line in &lines {
+        match line {
+            Line::Label(label) => assert_eq!(indices.insert(*label, index), None, "one label, one place"),
+            _ => index += 1,
+        }
+    }
+    let line = |line: &Line| {
+        Some(match line {
+            Line::Inst(inst) => our_text(inst),
+            Line::Label(_) => return None,
+            Line::Jump(jump, label) => format!("{} @{}", jump.mnemonic(), indices[label]),
+            Line::Call(label) => format!("call @{}", indices[label]),
+            Line::Push(reg) => format!("push {}", reg.name(Width::W64)),
+            Line::Pop(reg) => format!("pop {}", reg.name(Width::W64)),
+            Line::Reserve(bytes) => format!("sub rsp, {bytes}"),
+            Line::Release(bytes) => format!("add rsp, {bytes}"),
+            Line::Ret => "ret".into(),
+        })
+    };
+    lines.iter().filter_map(line).collect()
+}

@@ -1,0 +1,120 @@
+//! Allocated functions, written by hand, with every kind of node and of line.
+
+use kiln_codegen::ir::{
+    Control, Frame, Func, Inst, Loop, Mem, Node, Operand, Parameter, ParameterKind, Physical, Space, SubId, When,
+};
+use kiln_codegen::isa::Op;
+use kiln_codegen::isa::base::Base;
+use kiln_codegen::isa::row::{CF, NONE, PReg, R8, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
+
+const R12: PReg = PReg::gpr(12);
+
+fn reg(reg: PReg) -> Operand<PReg> {
+    Operand::Reg(reg)
+}
+
+fn at(space: Space, base: PReg, disp: i32) -> Operand<PReg> {
+    Operand::Mem(Mem { space, base, index: None, disp })
+}
+
+/// A baseline instruction.
+pub fn base(op: Base, operands: &[Operand<PReg>]) -> Inst<PReg> {
+    Inst { op: Op::Base(op), operands: operands.to_vec(), note: None }
+}
+
+fn limbs(name: &str, writes: bool, reg: PReg) -> Parameter<PReg> {
+    let kind = ParameterKind::Pointer { element_bytes: 8, count: 2, reads: true, writes, cursor: 0 };
+    Parameter { name: name.into(), kind, secret: true, may_equal: vec![], reg }
+}
+
+fn function(name: &str, body: Vec<Node<PReg>>, subs: Vec<Vec<Node<PReg>>>, frame: Frame) -> Func<Physical> {
+    let public = |name: &str, kind, reg| Parameter { name: name.into(), kind, secret: false, may_equal: vec![], reg };
+    Func {
+        name: name.into(),
+        limb_bits: 64,
+        parameters: vec![
+            limbs("r", true, RDI),
+            limbs("a", false, RSI),
+            public("n", ParameterKind::Count { min: 1, max: 1000 }, RDX),
+            public("w", ParameterKind::Value { bits: 64 }, RCX),
+        ],
+        returns: Some(RAX),
+        body,
+        subs,
+        frame,
+        exact: None,
+        vregs: 0,
+    }
+}
+
+/// Pushes, a frame, a counted loop that calls a subroutine, a tail, a tail inside the subroutine:
+/// `x := 0; for i in 0..n { r[i] += a[i]; x += a[i]; x := 3 x + 1 }; if w & 4 { x += 1000 }; x + w`.
+pub fn every_node() -> Func<Physical> {
+    let slot = at(Space::Frame, RSP, 8);
+    let start = vec![base(Base::Xor32, &[reg(RAX), reg(RAX)]), base(Base::Store, &[slot, reg(RCX)])];
+    let step = vec![
+        Inst { note: Some("x += a[i]; r[i] += a[i]"), ..base(Base::Load, &[reg(RBX), at(Space::Argument(1), RSI, 0)]) },
+        base(Base::AddMr, &[at(Space::Argument(0), RDI, 0), reg(RBX)]),
+        base(Base::Add, &[reg(RAX), reg(RBX)]),
+        base(Base::Lea, &[reg(RSI), at(Space::Argument(1), RSI, 8)]),
+        base(Base::Lea, &[reg(RDI), at(Space::Argument(0), RDI, 8)]),
+    ];
+    let tail = vec![base(Base::AddRi, &[reg(RAX), Operand::Imm(1000)])];
+    let end = vec![base(Base::Load, &[reg(R12), slot]), base(Base::Add, &[reg(RAX), reg(R12)])];
+    let triple = Mem { space: Space::Nowhere, base: RAX, index: Some((RAX, 2)), disp: 1 };
+    let sub = vec![
+        Node::Block(vec![base(Base::Lea, &[reg(RBP), Operand::Mem(triple)]), base(Base::Mov, &[reg(RAX), reg(RBP)])]),
+        Node::When(When {
+            reg: RBP,
+            mask: None,
+            body: vec![Node::Block(vec![base(Base::Not, &[reg(RAX)]), base(Base::Not, &[reg(RAX)])])],
+        }),
+    ];
+    let body = vec![
+        Node::Block(start),
+        Node::Loop(Loop {
+            counter: RDX,
+            control: Control::Decrement,
+            live_flags: NONE,
+            body: vec![Node::Block(step), Node::Call(SubId(0))],
+        }),
+        Node::When(When { reg: RCX, mask: Some(4), body: vec![Node::Block(tail)] }),
+        Node::Block(end),
+    ];
+    let frame = Frame { saved: vec![RBX, RBP, R12], slots: 2, spills: 2 };
+    function("test/every_node", body, vec![sub], frame)
+}
+
+/// A loop with a carry across its back-edge: `r := r + a`, returns the carry. `frame` bytes are opened for nothing.
+pub fn carry_chain(slots: u32) -> Func<Physical> {
+    let start = vec![base(Base::Mov, &[reg(RCX), reg(RDX)]), base(Base::Xor32, &[reg(RAX), reg(RAX)])];
+    let step = vec![
+        base(Base::Load, &[reg(R8), at(Space::Argument(1), RSI, 0)]),
+        base(Base::AdcMr, &[at(Space::Argument(0), RDI, 0), reg(R8)]),
+        base(Base::Lea, &[reg(RSI), at(Space::Argument(1), RSI, 8)]),
+        base(Base::Lea, &[reg(RDI), at(Space::Argument(0), RDI, 8)]),
+    ];
+    let body = vec![
+        Node::Block(start),
+        Node::Loop(Loop { counter: RCX, control: Control::FlagFree, live_flags: CF, body: vec![Node::Block(step)] }),
+        Node::Block(vec![base(Base::AdcRi, &[reg(RAX), Operand::Imm(0)])]),
+    ];
+    function("test/carry_chain", body, vec![], Frame { saved: vec![], slots, spills: 0 })
+}
+
+/// Jumps over `filler` bytes (at least 2): a loop around a tail around them, and a second loop whose control leaves the flags
+/// alone. Complements and moves, which change nothing in the end only for an even count of complements.
+pub fn long_jumps(filler: usize) -> Func<Physical> {
+    // 3 bytes each, and 2 bytes each for the rest.
+    let twos = (3 - filler % 3) % 3;
+    let threes = (filler - 2 * twos) / 3;
+    let mut block = vec![base(Base::Not, &[reg(RAX)]); threes];
+    block.extend(vec![base(Base::Mov32, &[reg(RAX), reg(RAX)]); twos]);
+    let tail = |body| Node::When(When { reg: RDX, mask: None, body });
+    let counted = |counter, control, body| Node::Loop(Loop { counter, control, live_flags: NONE, body });
+    let body = vec![
+        counted(RDX, Control::Decrement, vec![tail(vec![Node::Block(block.clone())])]),
+        counted(RCX, Control::FlagFree, vec![Node::Block(block)]),
+    ];
+    function("test/long_jumps", body, vec![], Frame::default())
+}
