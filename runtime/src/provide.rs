@@ -1,0 +1,243 @@
+//! Specs to candidates while the program runs: reads the specs that were compiled in and a folder of new or changed ones,
+//! generates what is not shipped with the machine backend and publishes it. Judges nothing: what comes out is unverified.
+
+use crate::candidate::{Candidate, Made};
+use crate::exec::{Code, Refused};
+use kiln_codegen::backend::machine::{self, MachineError};
+use kiln_codegen::compile::{Compiled, Form, compile_plan};
+use kiln_codegen::error::Problems;
+use kiln_codegen::plan::{Plan, plans};
+use kiln_codegen::spec::{ArgumentKind, KernelSpec, SourceFile, Specs, read_folder};
+use kiln_kernels::catalogue::{Kernel, Origin, SpecText};
+use std::fmt;
+use std::path::Path;
+
+/// The specs in force: the shipped ones, with those of a folder over them.
+#[derive(Debug)]
+pub struct Provider {
+    specs: Specs,
+}
+
+/// What a provider has for one kernel.
+#[derive(Debug, Default)]
+pub struct Provided {
+    /// Generated, published, unverified.
+    pub candidates: Vec<Candidate>,
+    /// Names of shipped variants whose spec has changed so that their code differs: the candidate of that name stands in
+    /// for them.
+    pub replaced: Vec<String>,
+    /// Variants that the specs ask for and that could not be made, with the reason.
+    pub left_out: Vec<(String, LeftOut)>,
+}
+
+/// Why a variant was not made.
+#[derive(Clone, Debug)]
+pub enum LeftOut {
+    /// Portable variants are Rust, and there is no compiler at run time.
+    Portable,
+    /// The encoder cannot.
+    Encoder(MachineError),
+    /// There is no executable memory.
+    Memory(Refused),
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeftOut::Portable => f.write_str("portable variants are compiled Rust: they cannot be made at run time"),
+            LeftOut::Encoder(error) => write!(f, "{error}"),
+            LeftOut::Memory(refused) => write!(f, "{refused}"),
+        }
+    }
+}
+
+/// Why a folder's kernel cannot be used with the shipped ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherContract {
+    kernel: &'static str,
+}
+
+impl fmt::Display for OtherContract {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the arguments of {} differ from those that this program was built with: names, limits, secrecy and equal \
+             pointers are part of the contract",
+            self.kernel
+        )
+    }
+}
+
+impl std::error::Error for OtherContract {}
+
+impl Provider {
+    /// The specs that were compiled in.
+    ///
+    /// # Panics
+    /// Never for specs that `kernels!` accepted: they were parsed by the same code.
+    pub fn shipped() -> Provider {
+        let files: Vec<SourceFile> = kiln_kernels::specs().chain(kiln_kernels::cpus()).map(source_file).collect();
+        match Specs::parse(&files, &kiln_codegen::vocabulary()) {
+            Ok(specs) => Provider { specs },
+            Err(problems) => panic!("the shipped specs are broken: {problems}"),
+        }
+    }
+
+    /// The shipped specs, with every `.toml` of the folder over them: a kernel or a CPU of the same name is replaced.
+    ///
+    /// # Errors
+    /// Every problem of every file of the folder.
+    pub fn with_folder(folder: &Path) -> Result<Provider, Problems> {
+        let own = Specs::parse(&read_folder(folder)?, &kiln_codegen::vocabulary())?;
+        let mut specs = Provider::shipped().specs;
+        specs.kernels.retain(|kernel| own.kernel(&kernel.kernel).is_none());
+        specs.cpus.retain(|cpu| own.cpu(&cpu.name).is_none());
+        specs.kernels.extend(own.kernels);
+        specs.cpus.extend(own.cpus);
+        specs.kernels.sort_by(|a, b| a.kernel.value.cmp(&b.kernel.value));
+        specs.cpus.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Provider { specs })
+    }
+
+    /// The specs in force.
+    pub fn specs(&self) -> &Specs {
+        &self.specs
+    }
+
+    /// The kernel with the size classes that the specs in force give it. The contract must be the compiled one.
+    ///
+    /// # Errors
+    /// When it is not, at the kernel's place in its file.
+    pub fn kernel(&self, shipped: &'static Kernel) -> Result<&'static Kernel, Problems> {
+        let Some(spec) = self.specs.kernel(shipped.name) else { return Ok(shipped) };
+        if spec.hash == shipped.spec_hash {
+            return Ok(shipped);
+        }
+        if !same_contract(spec, shipped) {
+            let reason = kiln_codegen::error::Reason::Stage(std::sync::Arc::new(OtherContract { kernel: shipped.name }));
+            let span = spec.arguments.first().map_or(spec.kernel.span.clone(), |argument| argument.span.clone());
+            return Err(spec.problem(span, reason, None).into());
+        }
+        // A changed spec lives as long as the process, as the kernels made from it do.
+        Ok(Box::leak(Box::new(Kernel {
+            name: shipped.name,
+            math: shipped.math,
+            arguments: shipped.arguments,
+            returns: shipped.returns,
+            sizes: Vec::leak(spec.sizes.clone()),
+            spec_file: String::leak(spec.file.clone()),
+            spec_text: String::leak(spec.text.clone()),
+            spec_hash: String::leak(spec.hash.clone()),
+            reference: shipped.reference,
+            variants: shipped.variants,
+            call: shipped.call,
+        })))
+    }
+
+    /// Makes the variants of `kernel` that the specs in force ask for and that are not shipped as they are.
+    ///
+    /// # Errors
+    /// What the generator has against a spec.
+    pub fn provide(&self, kernel: &'static Kernel) -> Result<Provided, Problems> {
+        let mut provided = Provided::default();
+        let mut made: Vec<(Compiled<'_>, Vec<u8>)> = Vec::new();
+        let mut problems = Problems::new();
+        let shipped = |name: &str| kernel.variants.iter().find(|variant| variant.name == name);
+        for plan in plans(&self.specs)?.into_iter().filter(|plan| plan.kernel.kernel.value == kernel.name) {
+            let compiled = match compile_plan(plan, &self.specs) {
+                Ok(compiled) => compiled,
+                Err(problem) => {
+                    problems.push(problem);
+                    continue;
+                }
+            };
+            let name = compiled.plan.name.clone();
+            let twin = shipped(&name);
+            if twin.is_some_and(|twin| twin.code_hash == compiled.code_hash) {
+                continue;
+            }
+            match &compiled.form {
+                Form::Portable => provided.left_out.push((name, LeftOut::Portable)),
+                Form::Machine(func) => match machine::assemble(func) {
+                    Ok(bytes) => made.push((compiled, bytes)),
+                    Err(error) => provided.left_out.push((name, LeftOut::Encoder(error))),
+                },
+            }
+        }
+        let made = problems.or(made)?;
+        if made.is_empty() {
+            return Ok(provided);
+        }
+        let bytes: Vec<&[u8]> = made.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+        match Code::publish(&bytes) {
+            Ok(code) => {
+                for ((compiled, _), entry) in made.iter().zip(code.entries()) {
+                    let name = &compiled.plan.name;
+                    if shipped(name).is_some_and(|variant| variant.origin != Origin::Portable) {
+                        provided.replaced.push(name.clone());
+                    }
+                    // SAFETY: the entry was generated just now from this plan, for the contract of the kernel that its
+                    // name begins with (`kernel` above, whose contract `Provider::kernel` compares), the features are
+                    // the union over its instructions, and published code is never unmapped.
+                    provided.candidates.push(unsafe { Candidate::made(facts(compiled), *entry) });
+                }
+            }
+            Err(refused) => {
+                let left = made.into_iter().map(|(compiled, _)| (compiled.plan.name, LeftOut::Memory(refused)));
+                provided.left_out.extend(left);
+            }
+        }
+        Ok(provided)
+    }
+
+    /// Every plan of the specs in force.
+    ///
+    /// # Errors
+    /// A kernel whose arguments are not those of the family's contract.
+    pub fn plans(&self) -> Result<Vec<Plan<'_>>, Problems> {
+        plans(&self.specs)
+    }
+}
+
+/// What the runtime keeps of a compiled plan.
+pub fn facts(compiled: &Compiled<'_>) -> Made {
+    Made {
+        name: compiled.plan.name.clone(),
+        features: compiled.features,
+        exact: compiled.func.exact,
+        startup: compiled.plan.startup,
+        code_hash: compiled.code_hash.clone(),
+        instructions: compiled.instructions,
+    }
+}
+
+fn source_file(text: &SpecText) -> SourceFile {
+    SourceFile { path: text.path.to_owned(), bytes: text.text.as_bytes().to_vec() }
+}
+
+fn same_contract(spec: &KernelSpec, shipped: &Kernel) -> bool {
+    use kiln_kernels::catalogue::{Access, ArgumentKind as Compiled};
+    use kiln_codegen::spec::Access as Written;
+    spec.arguments.len() == shipped.arguments.len()
+        && spec.returns.is_some() == shipped.returns
+        && spec.arguments.iter().zip(shipped.arguments).all(|(ours, theirs)| {
+            let kind = match (&ours.kind, theirs.kind) {
+                (ArgumentKind::Limbs { count }, Compiled::Limbs { count: index, .. }) => {
+                    shipped.arguments.get(index).is_some_and(|argument| argument.name == count)
+                }
+                (ArgumentKind::Count { min, max }, Compiled::Count { min: low, max: high }) => {
+                    (*min, *max) == (low, high)
+                }
+                (ArgumentKind::Limb, Compiled::Limb { .. }) => true,
+                _ => false,
+            };
+            let access = matches!(
+                (ours.access, theirs.access),
+                (Written::In, Access::In) | (Written::Out, Access::Out) | (Written::InOut, Access::InOut)
+            );
+            let equal: Vec<&str> =
+                theirs.may_equal.iter().filter_map(|index| shipped.arguments.get(*index)).map(|other| other.name).collect();
+            let wanted: Vec<&str> = ours.may_equal.iter().map(|at| at.value.as_str()).collect();
+            ours.name.value == theirs.name && kind && access && ours.secret == theirs.secret && equal == wanted
+        })
+}
