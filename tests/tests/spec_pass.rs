@@ -48,7 +48,10 @@ fn the_limb_kernel_is_read_as_written() {
     assert_eq!(kernel.arguments[2].kind, ArgumentKind::Count { min: 0, max: 65536 });
     let strategy = kernel.strategies.last().expect("strategies");
     assert_eq!(strategy.name.value, "mulx_adx");
-    assert_eq!(strategy.back_edge.iter().map(|edge| edge.value).collect::<Vec<_>>(), [BackEdge::Folded, BackEdge::Live]);
+    assert_eq!(
+        strategy.back_edge.iter().map(|edge| edge.value).collect::<Vec<_>>(),
+        [BackEdge::Folded, BackEdge::Live]
+    );
     assert_eq!(strategy.schedule.iter().map(|word| word.as_str()).collect::<Vec<_>>(), ["generic"]);
     // The places point at what they name.
     assert_eq!(&kernel.text[strategy.name.span.clone()], "\"mulx_adx\"");
@@ -167,8 +170,33 @@ enum Blow {
 fn blows() -> impl Strategy<Value = Vec<Blow>> {
     let at = || 0usize..4096;
     let text = prop::sample::select(vec![
-        "[", "]", "{", "}", "=", "\"", "\n", ".", ",", "#", "'''", "\"\"\"", "[[", "0", "-1", "1e9", "nan", "true", "18446744073709551616",
-        "\u{e9}", "\u{0}", "[cost]\n", "[[strategy]]\n", "[identify]\n", "unroll = []\n", "name = 1\n", "1979-05-27",
+        "[",
+        "]",
+        "{",
+        "}",
+        "=",
+        "\"",
+        "\n",
+        ".",
+        ",",
+        "#",
+        "'''",
+        "\"\"\"",
+        "[[",
+        "0",
+        "-1",
+        "1e9",
+        "nan",
+        "true",
+        "18446744073709551616",
+        "\u{e9}",
+        "\u{0}",
+        "[cost]\n",
+        "[[strategy]]\n",
+        "[identify]\n",
+        "unroll = []\n",
+        "name = 1\n",
+        "1979-05-27",
     ]);
     let blow = prop_oneof![
         (at(), any::<u8>()).prop_map(|(at, bits)| Blow::Flip(at, bits)),

@@ -129,7 +129,11 @@ impl Walk<'_> {
             let misspelt = keys.iter().any(|key| !table.contains_key(key.as_str()) && self.damage.hit(&span, key));
             match given.as_slice() {
                 [] if !misspelt => {
-                    self.report(span.clone(), Reason::MissingOneOf { keys: keys.clone(), section: section.clone() }, None);
+                    self.report(
+                        span.clone(),
+                        Reason::MissingOneOf { keys: keys.clone(), section: section.clone() },
+                        None,
+                    );
                 }
                 [first, second, ..] if *exclusive => {
                     let at = table.get_key_value(second.as_str()).map_or(span.clone(), |(key, _)| key.span());
@@ -253,14 +257,7 @@ impl Walk<'_> {
         clean
     }
 
-    fn list<'t>(
-        &mut self,
-        items: &DeArray<'t>,
-        shape: &Shape,
-        unique: bool,
-        label: &str,
-        key: &str,
-    ) -> DeArray<'t> {
+    fn list<'t>(&mut self, items: &DeArray<'t>, shape: &Shape, unique: bool, label: &str, key: &str) -> DeArray<'t> {
         let mut seen = BTreeSet::new();
         let mut clean = DeArray::new();
         for item in items {
@@ -308,7 +305,9 @@ impl Walk<'_> {
     }
 }
 
-fn first<'v, 't>(value: &'v Spanned<DeValue<'t>>) -> Option<(&'v Spanned<toml::de::DeString<'t>>, &'v Spanned<DeValue<'t>>)> {
+fn first<'v, 't>(
+    value: &'v Spanned<DeValue<'t>>,
+) -> Option<(&'v Spanned<toml::de::DeString<'t>>, &'v Spanned<DeValue<'t>>)> {
     value.get_ref().as_table()?.iter().next()
 }
 
