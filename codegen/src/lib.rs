@@ -8,3 +8,6 @@ pub mod ir;
 pub mod isa;
 pub mod plan;
 pub mod spec;
+mod vocabulary;
+
+pub use vocabulary::vocabulary;

@@ -36,7 +36,7 @@ fn copy_specs(to: &Path) {
 
 fn generate(folder: &Path) -> Vec<(String, String, Vec<u8>)> {
     let files = read_folder(folder).expect("readable");
-    let specs = Specs::parse(&files, &kiln_codegen::vocabulary()).expect("valid");
+    let specs = Specs::parse(&files, &kiln_codegen::vocabulary(&[])).expect("valid");
     let compiled = compile(&specs).expect("compiles");
     let output = compiled.iter().map(|variant| {
         let banner = banner(variant);

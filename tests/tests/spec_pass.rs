@@ -5,7 +5,12 @@ use kiln_codegen::spec::{self, Access, ArgumentKind, BackEdge, SourceFile, Specs
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
-const WORDS: Vocabulary = Vocabulary::BUILT_IN;
+/// The words of Kiln, with the shipped CPUs.
+fn words() -> Vocabulary<'static> {
+    kiln_codegen::vocabulary(&["generic", "westmere", "sandybridge", "haswell", "zen3"])
+}
+
+
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../specs")
@@ -16,7 +21,7 @@ fn shipped() -> Vec<SourceFile> {
 }
 
 fn parsed() -> Specs {
-    Specs::parse(&shipped(), &WORDS).unwrap_or_else(|problems| panic!("{problems}"))
+    Specs::parse(&shipped(), &words()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 #[test]
@@ -24,12 +29,12 @@ fn every_shipped_spec_parses() {
     let specs = parsed();
     assert_eq!(specs.kernels.len() + specs.cpus.len(), shipped().len());
     for kernel in &specs.kernels {
-        assert!(WORDS.kernels.contains(&kernel.kernel.value.as_str()));
+        assert!(words().kernels.contains(&kernel.kernel.value.as_str()));
         assert_eq!(kernel.hash.len(), 16, "{}", kernel.file);
     }
-    assert_eq!(specs.kernels.len(), WORDS.kernels.len(), "each kernel of the vocabulary has a spec");
+    assert_eq!(specs.kernels.len(), words().kernels.len(), "each kernel of the vocabulary has a spec");
     let cpus: Vec<&str> = specs.cpus.iter().map(|cpu| cpu.name.as_str()).collect();
-    for cpu in WORDS.cpus {
+    for cpu in words().cpus {
         assert!(cpus.contains(cpu), "{cpu} has no file");
     }
 }
@@ -54,7 +59,7 @@ fn the_limb_kernel_is_read_as_written() {
     );
     assert_eq!(strategy.schedule.iter().map(|word| word.as_str()).collect::<Vec<_>>(), ["generic"]);
     // The places point at what they name.
-    assert_eq!(&kernel.text[strategy.name.span.clone()], "\"mulx_adx\"");
+    assert_eq!(&kernel.text[strategy.name.span.clone()], ""mulx_adx"");
     assert_eq!(&kernel.text[strategy.unroll[4].span.clone()], "16");
     assert_eq!(&kernel.text[strategy.span.clone()], "[[strategy]]");
 }
@@ -75,7 +80,7 @@ fn a_cpu_file_is_read_as_written() {
 fn the_order_of_files_does_not_matter() {
     let mut files = shipped();
     files.reverse();
-    let reversed = Specs::parse(&files, &WORDS).expect("they parse");
+    let reversed = Specs::parse(&files, &words()).expect("they parse");
     assert_eq!(format!("{reversed:?}"), format!("{:?}", parsed()));
 }
 
@@ -86,7 +91,7 @@ fn line_ends_change_neither_meaning_nor_hash() {
         let text = String::from_utf8(file.bytes.clone()).expect("UTF-8");
         file.bytes = text.replace('\n', "\r\n").into_bytes();
     }
-    let windows = Specs::parse(&files, &WORDS).expect("they parse");
+    let windows = Specs::parse(&files, &words()).expect("they parse");
     for (a, b) in windows.kernels.iter().zip(&parsed().kernels) {
         assert_eq!(a.hash, b.hash);
     }
@@ -101,7 +106,7 @@ fn the_schema_covers_both_kinds_and_every_key_is_described() {
             described(&value["items"], &format!("{path}.{key}[]"));
         }
     }
-    let schema = spec::schema(&WORDS);
+    let schema = spec::schema(&words());
     assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(2));
     for kind in schema["oneOf"].as_array().expect("two kinds") {
         assert_eq!(kind["additionalProperties"], false);
@@ -120,7 +125,7 @@ fn what_cannot_be_read_is_a_problem() {
     assert!(empty.to_string().ends_with("holds no specs: no .toml file in it, in kernels/ or in cpus/"), "{empty}");
     // A file that is missing does not hide what is wrong in another.
     let bad = folder().join("../tests/fail/unroll_0.toml");
-    let both = spec::check(&[bad, PathBuf::from("none.toml")], &WORDS).expect_err("both are bad");
+    let both = spec::check(&[bad, PathBuf::from("none.toml")], &words()).expect_err("both are bad");
     assert_eq!(both.len(), 2, "{both}");
 }
 
@@ -129,7 +134,7 @@ fn a_hostile_file_is_refused_in_time() {
     let deep = format!("kernel = {}", "[".repeat(100_000));
     let dotted = format!("{} = 1", vec!["a"; 60_000].join("."));
     let nested = format!("{}=\n", vec!["a"; 70].join(".")) + &format!("{}={{\n", vec!["a"; 70].join(".")).repeat(1000);
-    let long = format!("kernel = \"{}\"", "x".repeat(200_000));
+    let long = format!("kernel = "{}"", "x".repeat(200_000));
     let list = format!("sizes = [{}]", "0,".repeat(100_000));
     let huge = "#".repeat(1 << 20);
     for text in [deep, dotted, nested, long, list, huge] {
@@ -139,7 +144,7 @@ fn a_hostile_file_is_refused_in_time() {
 }
 
 fn parse(path: &str, bytes: &[u8]) -> Result<Specs, kiln_codegen::error::Problems> {
-    Specs::parse(&[SourceFile { path: path.to_owned(), bytes: bytes.to_vec() }], &WORDS)
+    Specs::parse(&[SourceFile { path: path.to_owned(), bytes: bytes.to_vec() }], &words())
 }
 
 fn check_places<'p>(problems: impl Iterator<Item = &'p Problem>, bytes: &[u8]) {
@@ -175,13 +180,13 @@ fn blows() -> impl Strategy<Value = Vec<Blow>> {
         "{",
         "}",
         "=",
-        "\"",
+        """,
         "\n",
         ".",
         ",",
         "#",
         "'''",
-        "\"\"\"",
+        """"",
         "[[",
         "0",
         "-1",

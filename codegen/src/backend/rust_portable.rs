@@ -251,8 +251,7 @@ impl<'a> Printer<'a> {
                 Portable::MulWide => {
                     let (a, b) = (value(2), value(3));
                     let product = format_ident!("p{}", operand_number(&operands[0]));
-                    let (hi, lo) =
-                        (set(0, quote!((#product >> #bits) as #limb)), set(1, quote!(#product as #limb)));
+                    let (hi, lo) = (set(0, quote!((#product >> #bits) as #limb)), set(1, quote!(#product as #limb)));
                     quote! { let #product = #a as #wide * #b as #wide; #hi #lo }
                 }
                 Portable::AddCarry => {

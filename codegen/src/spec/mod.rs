@@ -33,9 +33,9 @@ impl Specs {
     /// Parses and checks spec files. The result does not depend on the order of the files.
     ///
     /// ```
-    /// use kiln_codegen::spec::{SourceFile, Specs, Vocabulary};
+    /// use kiln_codegen::spec::{SourceFile, Specs};
     /// let file = SourceFile { path: "cpus/tiny.toml".into(), bytes: b"features = [\"adxx\"]\n".to_vec() };
-    /// let problems = Specs::parse(&[file], &Vocabulary::BUILT_IN).unwrap_err();
+    /// let problems = Specs::parse(&[file], &kiln_codegen::vocabulary(&[])).unwrap_err();
     /// assert_eq!(problems.to_string(), "cpus/tiny.toml:1:13: unknown feature `adxx`; did you mean `adx`?");
     /// ```
     ///

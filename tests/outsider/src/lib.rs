@@ -29,12 +29,8 @@ mod tests {
                     let carry = kiln_kernels::reference::limb64_mul_add(&mut expected, &other, u64::MAX);
                     let pointer: *mut u8 = r.as_mut_ptr().cast();
                     let second = if in_place { pointer } else { a.as_ptr().cast::<u8>().cast_mut() };
-                    let words = [
-                        Word { pointer },
-                        Word { pointer: second },
-                        Word { integer: n },
-                        Word { integer: u64::MAX },
-                    ];
+                    let words =
+                        [Word { pointer }, Word { pointer: second }, Word { integer: n }, Word { integer: u64::MAX }];
                     // SAFETY: `r` and `a` are n limbs each, equal or apart; the variant needs no CPU feature.
                     let got = unsafe { (LIMB64_MUL_ADD.call)(variant.entry, &words) };
                     assert_eq!((r, got), (expected, carry), "{} n = {n}, in place: {in_place}", variant.name);
