@@ -329,9 +329,9 @@ mod tests {
         let label = problem.labels().and_then(|mut labels| labels.next()).expect("a label");
         assert_eq!((label.offset(), label.len()), (16, 1));
         let code = problem.source_code().expect("the text");
-        let contents = code.read_span(label.inner(), 0, 0).expect("inside the text");
-        assert_eq!((contents.name(), contents.line()), (Some("x.toml"), 1));
-        assert!(contents.data().starts_with(b"unroll = [0]"));
+        let contents = code.read_span(label.inner(), 1, 0).expect("inside the text");
+        assert_eq!((contents.name(), contents.line()), (Some("x.toml"), 0));
+        assert!(contents.data().starts_with(b"a = 1\nunroll = [0"));
     }
 
     #[test]
