@@ -217,14 +217,15 @@ impl Walk<'_> {
                 value.get_ref().clone()
             }
             (_, found) => {
-                let found = kind(found);
+                let is_list_of_tables = matches!(shape, Shape::List { item, .. } if matches!(**item, Shape::Table(_)));
+                let hint = (is_list_of_tables && found.is_table()).then(|| Hint::DoubleBrackets(label.to_owned()));
                 let reason = Reason::WrongType {
                     label: label.to_owned(),
                     expected: shape.describe(false),
-                    found,
+                    found: kind(found),
                     got: self.written(span.clone()),
                 };
-                self.report(span, reason, None);
+                self.report(span, reason, hint);
                 return None;
             }
         };
