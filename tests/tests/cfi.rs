@@ -76,6 +76,8 @@ fn the_stated_rules_are_the_implied_ones() {
     for func in &funcs {
         let object = scratch.file("text.o");
         let bytes = gnu_assemble(&scratch, &lines(func, Style::ASSEMBLER), &object);
+        // readelf shows a register that is lost as it shows one that is as it was.
+        assert!(!run("readelf", &[&"--debug-dump=frames", &object]).contains("DW_CFA_undefined"));
         let stated = stated(&run("readelf", &[&"--debug-dump=frames-interp", &object]));
         for (offset, rules) in implied(&bytes) {
             let there = stated.range(..=offset).next_back().map_or_else(Rules::at_entry, |(_, there)| there.clone());
