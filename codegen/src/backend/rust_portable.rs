@@ -65,6 +65,8 @@ impl<'a> Printer<'a> {
                 shared.insert(returned);
             }
         }
+        // A parameter has its name from the signature.
+        shared.retain(|reg| func.parameters.iter().all(|parameter| parameter.reg != *reg));
         Printer { func, limb: format_ident!("{limb}"), wide: format_ident!("{wide}"), slice_of, shared }
     }
 
