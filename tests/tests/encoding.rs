@@ -43,11 +43,7 @@ fn addresses_in_every_row() {
     let mut cases = 0;
     for op in Op::machine() {
         let before = cases;
-<<<<<<< HEAD
-        // All of them in the row that only computes addresses, a seventh in the others: another seventh of each edge.
-=======
         // All in the row that only computes them. 7 shares no factor with the edges, so the other rows see each edge too.
->>>>>>> backend
         let stride = if op == Op::Base(Base::Lea) { 1 } else { 7 };
         for inst in every_address(op).step_by(stride) {
             same(&inst).unwrap_or_else(|why| panic!("{why}"));
