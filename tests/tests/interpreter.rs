@@ -118,7 +118,7 @@ fn kept(values: Vec<u64>, cf: bool, of: bool) -> Left {
 }
 
 fn high(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) >> 64) as u64
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
 /// An operation on MMX registers that hold the operands, with `emms` after it.
@@ -146,7 +146,7 @@ fn cases() -> Vec<Case> {
         case("mov32, mov_imm32", |b, t| { let (x, y) = (b.gpr(), b.gpr()); b.mov32(x, t.a); b.mov_imm32(y, -1i32); vec![x, y] },
             |a, _, c, o| kept(vec![a % (1 << 32), u32::MAX.into()], c, o)),
         case("load32, store32", |b, t| { let (x, y) = (b.gpr(), b.gpr()); b.load32(x, t.memory[0]); b.store32(t.memory[1], t.a); b.load(y, t.memory[1]); vec![x, y] },
-            |a, y, c, o| kept(vec![a % (1 << 32), y >> 32 << 32 | a % (1 << 32)], c, o)),
+            |a, y, c, o| kept(vec![a % (1 << 32), (y >> 32 << 32) + a % (1 << 32)], c, o)),
         case("lea", |b, t| {
             let x = b.gpr();
             let mem = Mem { space: Space::Nowhere, base: t.a.0, index: Some((t.b.0, 4)), disp: -9 };
@@ -184,7 +184,7 @@ fn cases() -> Vec<Case> {
         case("shl 1", |b, t| { b.shl(t.a, 1); vec![t.a] }, |a, _, _, _| {
             (vec![a.wrapping_mul(2)], Some(a >> 63 == 1), signed_overflow(2 * i128::from(a as i64)))
         }),
-        case("shl 63", |b, t| { b.shl(t.a, 63); vec![t.a] }, |a, _, _, _| (vec![a % 2 << 63], Some(a & 2 != 0), None)),
+        case("shl 63", |b, t| { b.shl(t.a, 63); vec![t.a] }, |a, _, _, _| (vec![(a % 2) << 63], Some(a & 2 != 0), None)),
         case("shr 1", |b, t| { b.shr(t.a, 1); vec![t.a] }, |a, _, _, _| (vec![a / 2], Some(a % 2 == 1), Some(a >= 1 << 63))),
         case("shr 65", |b, t| { b.shr(t.a, 65); vec![t.a] }, |a, _, _, _| (vec![a / 2], Some(a % 2 == 1), Some(a >= 1 << 63))),
         case("shr 13", |b, t| { b.shr(t.a, 13); vec![t.a] }, |a, _, _, _| (vec![a / 8192], Some(a & 4096 != 0), None)),
@@ -243,7 +243,7 @@ fn cases() -> Vec<Case> {
             b.emms();
             b.load(y, t.memory[1]);
             vec![x, y]
-        }, |a, y, c, o| { let low = a % (1 << 32); kept(vec![low, y >> 32 << 32 | low], c, o) }),
+        }, |a, y, c, o| { let low = a % (1 << 32); kept(vec![low, (y >> 32 << 32) + low], c, o) }),
         case("movd of memory clears the upper half", |b, t| {
             let (x, m) = (b.gpr(), b.mmx());
             b.movd_in(m, t.memory[0]);
@@ -261,7 +261,7 @@ fn cases() -> Vec<Case> {
         case("por", |b, t| on_mmx(b, t, |b, x, _, m| b.por_mm(x, m)), |a, y, c, o| kept(vec![a | y], c, o)),
         case("pxor", |b, t| on_mmx(b, t, |b, x, y, _| b.pxor_mm(x, y)), |a, y, c, o| kept(vec![a ^ y], c, o)),
         case("psrlq", |b, t| on_mmx(b, t, |b, x, _, _| b.psrlq_mm(x, 29)), |a, _, c, o| kept(vec![a / (1 << 29)], c, o)),
-        case("psllq", |b, t| on_mmx(b, t, |b, x, _, _| b.psllq_mm(x, 32)), |a, _, c, o| kept(vec![a % (1 << 32) << 32], c, o)),
+        case("psllq", |b, t| on_mmx(b, t, |b, x, _, _| b.psllq_mm(x, 32)), |a, _, c, o| kept(vec![(a % (1 << 32)) << 32], c, o)),
         case("psllq by 64", |b, t| on_mmx(b, t, |b, x, _, _| b.psllq_mm(x, 64)), |_, _, c, o| kept(vec![0], c, o)),
     ]
 }
