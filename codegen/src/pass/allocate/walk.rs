@@ -474,7 +474,7 @@ impl<'a> Walk<'a> {
         let place = |reg: VReg| {
             let var = self.program.var(reg);
             let own = u8::try_from(var).ok().filter(|_| var < FIRST_FREE).map(|reg| self.target.register(reg));
-            own.or_else(|| places.get(&var).copied()).expect("every operand has a place")
+            own.or_else(|| places.get(&var).copied()).unwrap_or_else(|| panic!("{var} has no place in {inst:?} {places:?}"))
         };
         let mut op = inst.op;
         let mut operand = |operand: &Operand<VReg>| match (operand, folded) {
@@ -504,6 +504,11 @@ impl<'a> Walk<'a> {
         let dies = |var| step.mentions.iter().any(|mention| mention.var == var && mention.dies);
         let (pinned_to, pinned_from) = (to < FIRST_FREE, from < FIRST_FREE);
         if to == from {
+            if dies(to) && !pinned_to {
+                state.release(to);
+            } else if dies(to) {
+                state.pinned &= !(1 << to);
+            }
             return true;
         }
         if !dies(from) || dies(to) {
