@@ -12,6 +12,8 @@
 //! - [`walk`]: the walk itself; [`moves`] makes two states meet.
 
 mod analysis;
+#[cfg(test)]
+mod cases;
 mod moves;
 mod state;
 pub mod target;

@@ -1,11 +1,11 @@
 //! Does an allocated function do what the virtual one did, and give the caller its registers back?
 
-use crate::ir::{Builder, Func, Node, Physical, Virtual};
-use crate::pass::testing::{arguments, pieces, pointer, program, run_physical, run_virtual, straight, work};
+use crate::ir::{Func, Physical, Virtual};
+use crate::pass::testing::{arguments, pieces, program, run_physical, run_virtual, straight, work};
 use crate::pass::{CostModel, allocate, schedule};
 use proptest::prelude::*;
 
-fn same(func: &Func<Virtual>, seed: u64) -> Func<Physical> {
+pub(super) fn same(func: &Func<Virtual>, seed: u64) -> Func<Physical> {
     let physical = allocate(func.clone()).expect("the function can be allocated");
     for equal in [false, true] {
         let arguments = arguments(seed, equal);

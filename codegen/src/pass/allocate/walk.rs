@@ -474,7 +474,8 @@ impl<'a> Walk<'a> {
         let place = |reg: VReg| {
             let var = self.program.var(reg);
             let own = u8::try_from(var).ok().filter(|_| var < FIRST_FREE).map(|reg| self.target.register(reg));
-            own.or_else(|| places.get(&var).copied()).unwrap_or_else(|| panic!("{var} has no place in {inst:?} {places:?}"))
+            own.or_else(|| places.get(&var).copied())
+                .unwrap_or_else(|| panic!("{var} has no place in {inst:?} {places:?}"))
         };
         let mut op = inst.op;
         let mut operand = |operand: &Operand<VReg>| match (operand, folded) {
