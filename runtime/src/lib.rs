@@ -5,6 +5,8 @@ pub mod detect;
 #[cfg(feature = "machine")]
 pub mod exec;
 #[forbid(unsafe_code)]
+pub mod isolate;
+#[forbid(unsafe_code)]
 pub mod race;
 #[forbid(unsafe_code)]
 pub mod random;
