@@ -163,7 +163,10 @@ pub struct Kernel {
 
 impl core::fmt::Debug for Kernel {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Kernel").field("name", &self.name).field("variants", &self.variants.len()).finish_non_exhaustive()
+        f.debug_struct("Kernel")
+            .field("name", &self.name)
+            .field("variants", &self.variants.len())
+            .finish_non_exhaustive()
     }
 }
 

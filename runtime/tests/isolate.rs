@@ -54,12 +54,10 @@ mod isolated {
             "two\tlines" => "first\nsecond".to_owned(),
             name => match KERNEL.variants.iter().find(|variant| variant.name == name) {
                 None => "unknown".to_owned(),
-                Some(variant) => {
-                    match verify(&KERNEL, &Candidate::shipped(variant), &detect::native(), &options) {
-                        Ok(_) => "ok".to_owned(),
-                        Err(rejected) => rejected.to_string(),
-                    }
-                }
+                Some(variant) => match verify(&KERNEL, &Candidate::shipped(variant), &detect::native(), &options) {
+                    Ok(_) => "ok".to_owned(),
+                    Err(rejected) => rejected.to_string(),
+                },
             },
         });
         answered.expect("the parent listens");
