@@ -1,12 +1,12 @@
-use kiln_kernels::catalogue::*;
-use kiln_runtime::{candidate::Candidate, detect::Cpu, verify::*};
+
+use kiln_runtime::{candidate::Candidate, verify::*};
 fn main() {
-    let cpu = Cpu::global();
+    let cpu = &kiln_runtime::detect::native();
     for kernel in kiln_kernels::kernels() {
         println!("{}", kernel.name);
         for v in kernel.variants {
             let c = Candidate::shipped(v);
-            let ver = match verify(kernel, c, cpu, &Options::default()) { Ok(v) => v, Err(e) => { println!("{} {e:?}", v.name); continue } };
+            let ver = match verify(kernel, &c, cpu, &Options::default()) { Ok(v) => v, Err(e) => { println!("{} {e:?}", v.name); continue } };
             print!("{:44} {:5}", v.name, v.instructions);
             for &n in kernel.sizes {
                 if !ver.serves(n) { print!("       "); continue }

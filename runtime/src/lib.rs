@@ -10,6 +10,8 @@ pub mod exec;
 pub mod explain;
 #[forbid(unsafe_code)]
 pub mod isolate;
+#[cfg(feature = "machine")]
+pub mod provide;
 #[forbid(unsafe_code)]
 pub mod race;
 #[forbid(unsafe_code)]
