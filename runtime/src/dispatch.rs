@@ -20,6 +20,7 @@ use kiln_kernels::catalogue::{Entry, Kernel, Origin};
 use crate::candidate::Candidate;
 use crate::detect;
 use crate::explain::CaseReport;
+use crate::prefer;
 use crate::settings::Settings;
 use crate::tune::{CpuBudget, Event, KERNEL_SHARE, Options, PROCESS_BUDGET, Remembered, Tuned, Tuner};
 
@@ -130,7 +131,11 @@ pub struct Runtime {
     tuning: Mutex<Tuning>,
     reports: Mutex<BTreeMap<&'static str, Vec<CaseReport>>>,
     budget: Duration,
+    source: Option<Source>,
 }
+
+/// Where candidates beside the shipped ones come from at a kernel's first use.
+pub type Source = fn(&'static Kernel) -> Vec<Candidate>;
 
 #[derive(Debug)]
 struct Tuning {
@@ -151,10 +156,17 @@ impl Runtime {
             tuning: Mutex::new(Tuning { tuner, spent: Duration::ZERO }),
             reports: Mutex::default(),
             budget,
+            source: None,
         }
     }
 
-    /// The runtime of the process: this CPU, and the overrides of the environment. A malformed override is ignored,
+    /// The same, with a source of candidates beside the shipped ones.
+    #[must_use]
+    pub fn with_source(self, source: Source) -> Runtime {
+        Runtime { source: Some(source), ..self }
+    }
+
+    /// The runtime of the process: this CPU, what its CPU file prefers, and the overrides of the environment. A malformed override is ignored,
     /// told once on standard error, and kept in [`Settings::malformed`].
     pub fn global() -> &'static Runtime {
         static GLOBAL: OnceLock<Runtime> = OnceLock::new();
@@ -164,8 +176,12 @@ impl Runtime {
                 eprintln!("kiln: {malformed}; the variable is ignored");
             }
             let cpu = detect::native().without(settings.removed_features);
-            let tuner = Tuner::new(cpu, Options::from_settings(settings));
-            Runtime::new(tuner, settings.budget.unwrap_or(PROCESS_BUDGET))
+            let prefer = prefer::preferences(&cpu);
+            let tuner = Tuner::new(cpu, Options { prefer, ..Options::from_settings(settings) });
+            let runtime = Runtime::new(tuner, settings.budget.unwrap_or(PROCESS_BUDGET));
+            #[cfg(feature = "machine")]
+            let runtime = runtime.with_source(crate::provide::from_environment);
+            runtime
         })
     }
 
@@ -216,7 +232,8 @@ impl Runtime {
         };
         let spent = CpuBudget::new(None);
         let left = self.budget.saturating_sub(tuning.spent).min(self.budget / KERNEL_SHARE);
-        let tuned = tuning.tuner.tune(slots.kernel, Vec::new(), Some(left), &mut |_| ());
+        let extra = self.source.map(|source| source(slots.kernel)).unwrap_or_default();
+        let tuned = tuning.tuner.tune(slots.kernel, extra, Some(left), &mut |_| ());
         self.adopt(&mut tuning, slots, &tuned);
         tuning.spent += spent.spent();
         true

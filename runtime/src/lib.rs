@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Unsafe code lives in `exec` (executable memory), `verify` (calls, the register trampoline, guard pages), `detect` and
-//! `timer` (CPUID, XGETBV, RDTSCP) and `sys` (system calls); [`candidate::Candidate::made`] is the one unsafe function
-//! of the interface. Every other module forbids it.
+//! `timer` (CPUID, XGETBV, RDTSCP) and `sys` (system calls); `provide` vouches for the functions that it has
+//! made; [`candidate::Candidate::made`] is the one unsafe function of the interface. Every other module forbids it.
 
 pub mod candidate;
 pub mod detect;
@@ -19,6 +19,8 @@ pub mod exec;
 pub mod explain;
 #[forbid(unsafe_code)]
 pub mod isolate;
+#[forbid(unsafe_code)]
+pub mod prefer;
 #[cfg(feature = "machine")]
 pub mod provide;
 #[forbid(unsafe_code)]

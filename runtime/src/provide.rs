@@ -3,6 +3,7 @@
 
 use crate::candidate::{Candidate, Made};
 use crate::exec::{Code, Refused};
+use crate::settings::Settings;
 use kiln_codegen::backend::machine::{self, MachineError};
 use kiln_codegen::compile::{Compiled, Form, compile_plan};
 use kiln_codegen::error::Problems;
@@ -11,6 +12,7 @@ use kiln_codegen::spec::{ArgumentKind, KernelSpec, SourceFile, Specs, read_folde
 use kiln_kernels::catalogue::{Kernel, Origin, SpecText};
 use std::fmt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The specs in force: the shipped ones, with those of a folder over them.
 #[derive(Debug)]
@@ -198,6 +200,25 @@ impl Provider {
     /// A kernel whose arguments are not those of the family's contract.
     pub fn plans(&self) -> Result<Vec<Plan<'_>>, Problems> {
         plans(&self.specs)
+    }
+}
+
+/// What the folder of `KILN_SPECS` adds to a kernel: nothing when it is not set. A folder that cannot be used is told once on
+/// standard error and ignored. Size classes stay those that were compiled in.
+pub fn from_environment(kernel: &'static Kernel) -> Vec<Candidate> {
+    static PROVIDER: OnceLock<Option<Provider>> = OnceLock::new();
+    let ignored = |problems: &Problems| eprintln!("kiln: KILN_SPECS is ignored: {problems}");
+    let provider = PROVIDER.get_or_init(|| {
+        let folder = Settings::global().specs.as_ref()?;
+        Provider::with_folder(folder).inspect_err(ignored).ok()
+    });
+    let Some(provider) = provider else { return Vec::new() };
+    match provider.kernel(kernel).and_then(|_| provider.provide(kernel)) {
+        Ok(provided) => provided.candidates,
+        Err(problems) => {
+            ignored(&problems);
+            Vec::new()
+        }
     }
 }
 
