@@ -1,0 +1,3 @@
+//! One file a command: asks, fills in the JSON document, draws it.
+
+pub mod cpu;
