@@ -65,6 +65,8 @@ pub enum Hint {
     Words(Vec<String>),
     /// A dotted key became a table; in quotes it is one key.
     QuoteKey(String),
+    /// `[name]` is one table; `[[name]]` is an entry of a list of them.
+    DoubleBrackets(String),
 }
 
 impl Hint {
@@ -95,6 +97,7 @@ impl fmt::Display for Hint {
                 [only] => write!(f, "valid is {only}"),
                 words => write!(f, "valid are {}", words.join(", ")),
             },
+            Hint::DoubleBrackets(key) => write!(f, "write [[{key}]]"),
             Hint::QuoteKey(key) => write!(f, "a name that holds a dot needs quotes: \"{key}\""),
         }
     }
@@ -317,6 +320,18 @@ mod tests {
         assert_eq!(source.place(12), (2, 1));
         assert_eq!(source.place(999), (2, 2));
         assert_eq!(Source::new("x", "").place(7), (1, 1));
+    }
+
+    #[test]
+    fn a_renderer_gets_the_line_and_the_place() {
+        let source = Source::new("x.toml", "a = 1\nunroll = [0]\nb = 2\n");
+        let problem = Problem::at(&source, 16..17, Reason::Empty { label: "unroll".into() });
+        let label = problem.labels().and_then(|mut labels| labels.next()).expect("a label");
+        assert_eq!((label.offset(), label.len()), (16, 1));
+        let code = problem.source_code().expect("the text");
+        let contents = code.read_span(label.inner(), 1, 0).expect("inside the text");
+        assert_eq!((contents.name(), contents.line()), (Some("x.toml"), 0));
+        assert!(contents.data().starts_with(b"a = 1\nunroll = [0"));
     }
 
     #[test]

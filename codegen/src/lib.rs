@@ -5,6 +5,12 @@ pub mod backend;
 pub mod error;
 pub mod family;
 pub mod ir;
+pub mod compile;
 pub mod isa;
+pub mod pass;
 pub mod plan;
 pub mod spec;
+mod vocabulary;
+
+pub use compile::compile;
+pub use vocabulary::vocabulary;

@@ -151,21 +151,17 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Option<Vec<Fact>> {
     let mut facts = Vec::new();
     for (argument, role) in kernel.arguments.iter().zip(contract.roles) {
         let shape = match &argument.kind {
-            ArgumentKind::Limbs { .. } => Shape::Limbs {
-                reads: argument.access != Access::Out,
-                writes: argument.access != Access::In,
-            },
+            ArgumentKind::Limbs { .. } => {
+                Shape::Limbs { reads: argument.access != Access::Out, writes: argument.access != Access::In }
+            }
             ArgumentKind::Count { .. } => Shape::Count,
             ArgumentKind::Limb => Shape::Limb,
         };
         if argument.name.value != role.name || shape != role.shape {
             return None;
         }
-        let may_equal: Option<Vec<u8>> = argument
-            .may_equal
-            .iter()
-            .map(|name| index_of(name).and_then(|index| u8::try_from(index).ok()))
-            .collect();
+        let may_equal: Option<Vec<u8>> =
+            argument.may_equal.iter().map(|name| index_of(name).and_then(|index| u8::try_from(index).ok())).collect();
         let count = match argument.kind {
             ArgumentKind::Count { min, max } => (min, max),
             ArgumentKind::Limbs { .. } | ArgumentKind::Limb => (0, 0),

@@ -60,7 +60,9 @@ impl fmt::Display for Refused {
             }
             Refused::WrongAnswer => f.write_str("a function in executable memory gave a wrong answer"),
             Refused::Empty => f.write_str("no bytes to publish"),
-            Refused::TooLarge(bytes) => write!(f, "{bytes} bytes of code in one batch; at most {MAX_BATCH} are allowed"),
+            Refused::TooLarge(bytes) => {
+                write!(f, "{bytes} bytes of code in one batch; at most {MAX_BATCH} are allowed")
+            }
         }
     }
 }

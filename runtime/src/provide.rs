@@ -77,7 +77,7 @@ impl Provider {
     /// Never for specs that `kernels!` accepted: they were parsed by the same code.
     pub fn shipped() -> Provider {
         let files: Vec<SourceFile> = kiln_kernels::specs().chain(kiln_kernels::cpus()).map(source_file).collect();
-        match Specs::parse(&files, &kiln_codegen::vocabulary()) {
+        match Specs::parse(&files, &kiln_codegen::vocabulary(&[])) {
             Ok(specs) => Provider { specs },
             Err(problems) => panic!("the shipped specs are broken: {problems}"),
         }
@@ -88,8 +88,9 @@ impl Provider {
     /// # Errors
     /// Every problem of every file of the folder.
     pub fn with_folder(folder: &Path) -> Result<Provider, Problems> {
-        let own = Specs::parse(&read_folder(folder)?, &kiln_codegen::vocabulary())?;
         let mut specs = Provider::shipped().specs;
+        let cpus: Vec<&str> = specs.cpus.iter().map(|cpu| cpu.name.as_str()).collect();
+        let own = Specs::parse(&read_folder(folder)?, &kiln_codegen::vocabulary(&cpus))?;
         specs.kernels.retain(|kernel| own.kernel(&kernel.kernel).is_none());
         specs.cpus.retain(|cpu| own.cpu(&cpu.name).is_none());
         specs.kernels.extend(own.kernels);

@@ -291,7 +291,9 @@ impl Race<'_> {
             let candidate = self.live[(turn + step) % self.live.len()];
             let sample = bench.window(candidate, self.calls);
             round[candidate] = sample.time.filter(|&time| time > 0);
-            usable &= round[candidate].is_some() && sample.core != Core::Changed && *core.get_or_insert(sample.core) == sample.core;
+            usable &= round[candidate].is_some()
+                && sample.core != Core::Changed
+                && *core.get_or_insert(sample.core) == sample.core;
         }
         if usable {
             self.rounds.push(round);
@@ -316,7 +318,8 @@ impl Race<'_> {
     /// The rounds that count for a comparison of these candidates: not longer than 1.8 times the median.
     fn counted(&self, of: &[usize]) -> Vec<&Round> {
         let total = |round: &Round| of.iter().try_fold(0u64, |sum, &c| Some(sum.saturating_add(round[c]?)));
-        let complete: Vec<(u64, &Round)> = self.rounds.iter().filter_map(|round| Some((total(round)?, round))).collect();
+        let complete: Vec<(u64, &Round)> =
+            self.rounds.iter().filter_map(|round| Some((total(round)?, round))).collect();
         let totals: Vec<u64> = complete.iter().map(|(total, _)| *total).collect();
         let Some(median) = quantile(&totals, 0.5) else { return Vec::new() };
         let limit = median as f64 * self.rules.outlier;
@@ -332,11 +335,13 @@ impl Race<'_> {
                 let times: Vec<u64> = counted.iter().filter_map(|round| round[candidate]).collect();
                 if let (Some(low), Some(high)) = (quantile(&times, 0.25), quantile(&times, 0.75)) {
                     let spread = (high - low) as f64 / low as f64;
-                    known.push((candidate, Known { quartile: low, spread, rounds: times.len() as u32, dropped: false }));
+                    known
+                        .push((candidate, Known { quartile: low, spread, rounds: times.len() as u32, dropped: false }));
                 }
             }
         }
-        let mut order: Vec<(u64, usize)> = known.iter().map(|(candidate, known)| (known.quartile, *candidate)).collect();
+        let mut order: Vec<(u64, usize)> =
+            known.iter().map(|(candidate, known)| (known.quartile, *candidate)).collect();
         for (candidate, known) in known {
             self.last[candidate] = Some(known);
         }

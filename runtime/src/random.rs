@@ -38,12 +38,16 @@ mod tests {
     #[test]
     fn density_spans_the_range() {
         let mut random = Random::new(1);
-        let ones = |random: &mut Random, density| (0..256).map(|_| random.word_of_density(density).count_ones()).sum::<u32>();
+        let ones =
+            |random: &mut Random, density| (0..256).map(|_| random.word_of_density(density).count_ones()).sum::<u32>();
         assert_eq!(ones(&mut random, 0), 0);
         let sparse = ones(&mut random, 1 << 1);
         let half = ones(&mut random, 1 << 5);
         let dense = ones(&mut random, 63);
-        assert!(sparse < 256 * 8 && (256 * 28..256 * 36).contains(&half) && dense > 256 * 60, "{sparse} {half} {dense}");
+        assert!(
+            sparse < 256 * 8 && (256 * 28..256 * 36).contains(&half) && dense > 256 * 60,
+            "{sparse} {half} {dense}"
+        );
     }
 
     #[test]

@@ -367,9 +367,7 @@ mod tests {
         }
     }
 
-    fn variables(
-        list: &'static [(&'static str, &'static str)],
-    ) -> impl Fn(&'static str) -> Option<OsString> {
+    fn variables(list: &'static [(&'static str, &'static str)]) -> impl Fn(&'static str) -> Option<OsString> {
         move |name| list.iter().find(|(variable, _)| *variable == name).map(|(_, value)| OsString::from(value))
     }
 

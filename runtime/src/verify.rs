@@ -152,7 +152,15 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at n = {} (aliasing {}, {}, seed {:#x})", self.kind, self.n, self.aliasing, self.placement.word(), self.seed)?;
+        write!(
+            f,
+            "{} at n = {} (aliasing {}, {}, seed {:#x})",
+            self.kind,
+            self.n,
+            self.aliasing,
+            self.placement.word(),
+            self.seed
+        )?;
         for (name, value) in &self.operands {
             write!(f, "\n  {name} = {value}")?;
         }
@@ -353,8 +361,7 @@ impl Case {
         let apart = Aliasing((0..operands.len()).collect());
         let arenas = Arena::new(kernel, self.n, operands.clone(), &apart, Placement::Canaries, &mut random).and_then(
             |expected| {
-                let actual =
-                    Arena::new(kernel, self.n, operands.clone(), &self.aliasing, self.placement, &mut random)?;
+                let actual = Arena::new(kernel, self.n, operands.clone(), &self.aliasing, self.placement, &mut random)?;
                 Ok((expected, actual))
             },
         );

@@ -104,9 +104,12 @@ fn x87_state_is_watched() {
 
 #[test]
 fn an_ineligible_candidate_is_not_run() {
-    let without = detect::native().without(["avx512f", "avx512ifma"].iter().map(|name| {
-        kiln_codegen::isa::feature::Feature::from_name(name).unwrap()
-    }).collect());
+    let without = detect::native().without(
+        ["avx512f", "avx512ifma"]
+            .iter()
+            .map(|name| kiln_codegen::isa::feature::Feature::from_name(name).unwrap())
+            .collect(),
+    );
     for variant in [NEEDS_AVX512, UNKNOWN_FEATURE, Variant { name: "other.kernel/right", ..RIGHT }] {
         let variant: &'static Variant = Box::leak(Box::new(variant));
         let rejected = verify(&KERNEL, &Candidate::shipped(variant), &without, &Options::default()).unwrap_err();

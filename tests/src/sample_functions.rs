@@ -118,3 +118,11 @@ pub fn long_jumps(filler: usize) -> Func<Physical> {
     ];
     function("test/long_jumps", body, vec![], Frame::default())
 }
+
+/// A saved register, a frame, and a subroutine that loads `a[0]`: a place to fault, to be stopped or to be sampled in.
+pub fn load_in_subroutine() -> Func<Physical> {
+    let load = base(Base::Load, &[reg(RAX), at(Space::Argument(1), RSI, 0)]);
+    let body = vec![Node::Block(vec![base(Base::Mov, &[reg(RBX), reg(RSI)])]), Node::Call(SubId(0))];
+    let frame = Frame { saved: vec![RBX], slots: 3, spills: 0 };
+    function("test/load_in_subroutine", body, vec![vec![Node::Block(vec![load])]], frame)
+}

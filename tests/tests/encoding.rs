@@ -3,6 +3,7 @@
 use kiln_codegen::backend::machine::assemble_inst;
 use kiln_codegen::ir::Inst;
 use kiln_codegen::isa::Op;
+use kiln_codegen::isa::base::Base;
 use kiln_codegen::isa::row::PReg;
 use kiln_tests::decode::{decode, our_text, text};
 use kiln_tests::encoding_cases::{Random, every_address, instruction};
@@ -37,12 +38,14 @@ fn every_row_with_random_operands() {
 }
 
 #[test]
-fn every_row_with_every_address() {
+fn addresses_in_every_row() {
     let mut rows = 0;
     let mut cases = 0;
     for op in Op::machine() {
         let before = cases;
-        for inst in every_address(op) {
+        // All in the row that only computes them. 7 shares no factor with the edges, so the other rows see each edge too.
+        let stride = if op == Op::Base(Base::Lea) { 1 } else { 7 };
+        for inst in every_address(op).step_by(stride) {
             same(&inst).unwrap_or_else(|why| panic!("{why}"));
             cases += 1;
         }

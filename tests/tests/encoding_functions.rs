@@ -42,9 +42,8 @@ fn gnu_as_lays_the_text_out_alike() {
         let text = lines(func, Style::ASSEMBLER);
         let theirs = gnu_assemble(&scratch, &text, &scratch.file("text.o"));
         assert_eq!(disassemble(&theirs), listing(func), "{}", func.name);
-        // As long as an assembler's, but for the short form that rax alone has.
         let ours = assemble(func).expect("a fitting function");
-        assert!(ours.len() <= theirs.len() + 1, "{}: {} bytes, GNU as {}", func.name, ours.len(), theirs.len());
+        assert_eq!(ours.len(), theirs.len(), "{}: bytes, and GNU as's", func.name);
     }
 }
 

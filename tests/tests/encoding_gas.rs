@@ -9,7 +9,7 @@ use kiln_tests::tools::{Scratch, found, gnu_assemble};
 
 #[test]
 fn every_row_in_text_and_in_bytes() {
-    let seed = 0x6761_73;
+    let seed = 0x0067_6173;
     let mut random = Random(seed);
     let random_ones = Op::machine().flat_map(|op| (0..300).map(move |_| op)).map(|op| instruction(&mut random, op));
     // Every address once, in the row that only computes it.
@@ -23,12 +23,12 @@ fn every_row_in_text_and_in_bytes() {
     let theirs = gnu_assemble(&scratch, &lines, &scratch.file("text.o"));
     let theirs = decode(&theirs);
     assert_eq!(theirs.len(), insts.len(), "one instruction a line");
-    let mut longer = 0;
     for (inst, theirs) in insts.iter().zip(&theirs) {
         let bytes = assemble_inst(inst).expect("a fitting instruction");
         let ours = decode(&bytes);
         assert_eq!(text(&ours[0]), text(theirs), "seed {seed:#x}: {}, ours {bytes:02x?}", asm_text::instruction(inst));
-        longer += usize::from(bytes.len() > theirs.len());
+        // The same work in the same space, so that compiled and run-time twins are equals.
+        assert_eq!(bytes.len(), theirs.len(), "{}, ours {bytes:02x?}", asm_text::instruction(inst));
     }
-    println!("{} rows, {} instructions, {longer} longer than GNU as's", Op::machine().count(), insts.len());
+    println!("{} rows, {} instructions", Op::machine().count(), insts.len());
 }

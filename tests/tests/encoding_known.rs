@@ -72,7 +72,11 @@ fn addresses() {
 
 #[test]
 fn immediates() {
-    let cases: [(Inst<PReg>, &[u8]); 8] = [
+    let cases: [(Inst<PReg>, &[u8]); 11] = [
+        // rax has a form of its own for 32 bits, and shifts have one for a count of 1.
+        (base(Base::CmpRi, &[reg(RAX), Operand::Imm(1000)]), &[0x48, 0x3d, 0xe8, 3, 0, 0]),
+        (base(Base::Sar, &[reg(RCX), Operand::Imm(1)]), &[0x48, 0xd1, 0xf9]),
+        (base(Base::Sar, &[reg(RCX), Operand::Imm(2)]), &[0x48, 0xc1, 0xf9, 2]),
         (base(Base::CmpRi, &[reg(RAX), Operand::Imm(5)]), &[0x48, 0x83, 0xf8, 5]),
         (base(Base::CmpRi, &[reg(RCX), Operand::Imm(1000)]), &[0x48, 0x81, 0xf9, 0xe8, 3, 0, 0]),
         (base(Base::AddRi, &[reg(RCX), Operand::Imm(127)]), &[0x48, 0x83, 0xc1, 127]),

@@ -2,6 +2,7 @@
 //! algorithm.
 
 pub mod asm_text;
+pub mod banner;
 #[cfg(feature = "machine")]
 pub mod machine;
 pub mod rust_naked;

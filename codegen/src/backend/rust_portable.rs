@@ -65,6 +65,8 @@ impl<'a> Printer<'a> {
                 shared.insert(returned);
             }
         }
+        // A parameter has its name from the signature.
+        shared.retain(|reg| func.parameters.iter().all(|parameter| parameter.reg != *reg));
         Printer { func, limb: format_ident!("{limb}"), wide: format_ident!("{wide}"), slice_of, shared }
     }
 
@@ -251,8 +253,7 @@ impl<'a> Printer<'a> {
                 Portable::MulWide => {
                     let (a, b) = (value(2), value(3));
                     let product = format_ident!("p{}", operand_number(&operands[0]));
-                    let (hi, lo) =
-                        (set(0, quote!((#product >> #bits) as #limb)), set(1, quote!(#product as #limb)));
+                    let (hi, lo) = (set(0, quote!((#product >> #bits) as #limb)), set(1, quote!(#product as #limb)));
                     quote! { let #product = #a as #wide * #b as #wide; #hi #lo }
                 }
                 Portable::AddCarry => {

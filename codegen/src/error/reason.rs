@@ -20,6 +20,11 @@ pub enum Reason {
         /// The largest size that is read.
         limit: u64,
     },
+    /// A file whose tables may be nested deeper than the stack is.
+    TooDeep {
+        /// Dots in the line that has most.
+        dots: usize,
+    },
     /// A file is not UTF-8.
     NotUtf8 {
         /// Offset of the first bad byte in the file.
@@ -231,6 +236,9 @@ impl fmt::Display for Reason {
             Reason::CannotRead { error } => write!(f, "cannot be read: {error}"),
             Reason::NoSpecs => f.write_str("holds no specs: no .toml file in it, in kernels/ or in cpus/"),
             Reason::TooLarge { bytes, limit } => write!(f, "is too large for a spec: {bytes} bytes, at most {limit}"),
+            Reason::TooDeep { dots } => {
+                write!(f, "nested too deep for a spec: {dots} dots in one line, and braces around it")
+            }
             Reason::NotUtf8 { offset, byte, more } => {
                 write!(f, "not UTF-8: byte 0x{byte:02x} at offset {offset}")?;
                 match more {
@@ -341,13 +349,9 @@ impl Noun {
     fn with_article(self) -> String {
         match self {
             Noun::Argument | Noun::Identity => format!("an {self}"),
-            Noun::Kernel
-            | Noun::Strategy
-            | Noun::Feature
-            | Noun::CostKey
-            | Noun::Schedule
-            | Noun::Cpu
-            | Noun::Word => format!("a {self}"),
+            Noun::Kernel | Noun::Strategy | Noun::Feature | Noun::CostKey | Noun::Schedule | Noun::Cpu | Noun::Word => {
+                format!("a {self}")
+            }
         }
     }
 }

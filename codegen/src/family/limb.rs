@@ -22,25 +22,16 @@ const A: u8 = 1;
 
 /// The contracts of this family.
 pub const CONTRACTS: &[Contract] = &[
-    Contract {
-        kernel: "limb64.mul_add",
-        limb_bits: 64,
-        roles: MUL_ADD,
-        returns: true,
-        strategies: &[
-            ("portable", row::<Portable>),
-            ("mul", row::<MulAdc>),
-            ("mulx", row::<Mulx>),
-            ("mulx_adx", row::<MulxAdx>),
-        ],
-    },
-    Contract {
-        kernel: "limb32.mul_add",
-        limb_bits: 32,
-        roles: MUL_ADD,
-        returns: true,
-        strategies: &[("portable", row::<Portable>), ("sse2_mmx", row::<Sse2Mmx>)],
-    },
+    contract!("limb64.mul_add", 64, MUL_ADD, true, {
+        "portable": row::<Portable>,
+        "mul": row::<MulAdc>,
+        "mulx": row::<Mulx>,
+        "mulx_adx": row::<MulxAdx>,
+    }),
+    contract!("limb32.mul_add", 32, MUL_ADD, true, {
+        "portable": row::<Portable>,
+        "sse2_mmx": row::<Sse2Mmx>,
+    }),
 ];
 
 /// The pointers and the limb size of a row: where limb `i` of the present group is.
@@ -302,14 +293,22 @@ impl Strategy for Mulx {
             for i in pass.clone() {
                 let (lo, hi) = (b.gpr(), b.gpr());
                 b.mulx(hi, lo, row.a(b, i), self.w);
-                if i == first { b.add(lo, high) } else { b.adc(lo, high) }
+                if i == first {
+                    b.add(lo, high)
+                } else {
+                    b.adc(lo, high)
+                }
                 lows.push(lo);
                 high = hi;
             }
             b.adc_ri(high, 0);
             b.note("plus r");
             for (i, lo) in pass.zip(lows) {
-                if i == first { b.add(lo, row.r(b, i)) } else { b.adc(lo, row.r(b, i)) }
+                if i == first {
+                    b.add(lo, row.r(b, i))
+                } else {
+                    b.adc(lo, row.r(b, i))
+                }
                 b.store(row.r(b, i), lo);
             }
             b.note("the carry limb of this pass");

@@ -1,5 +1,19 @@
 //! Algorithms: a plan to IR. The only place that knows an algorithm. Knows no TOML, no scheduling and no encoding.
 
+/// The strategies of a contract, each word with its lowering.
+macro_rules! contract {
+    ($kernel:literal, $bits:literal, $roles:ident, $returns:literal, { $($word:literal: $lower:expr),* $(,)? }) => {
+        Contract {
+            kernel: $kernel,
+            limb_bits: $bits,
+            roles: $roles,
+            returns: $returns,
+            words: &[$($word),*],
+            lowerings: &[$($lower),*],
+        }
+    };
+}
+
 pub mod limb;
 
 use crate::ir::{Func, Virtual};
@@ -43,14 +57,16 @@ pub struct Contract {
     pub roles: &'static [Role],
     /// Whether a limb is returned.
     pub returns: bool,
-    /// Strategies by name.
-    pub strategies: &'static [(&'static str, Lower)],
+    /// The words of the strategies.
+    pub words: &'static [&'static str],
+    /// Strategies, in the order of their words.
+    pub lowerings: &'static [Lower],
 }
 
 impl Contract {
     /// The lowering of the strategy with this name.
     pub fn strategy(&self, name: &str) -> Option<Lower> {
-        self.strategies.iter().find(|(word, _)| *word == name).map(|(_, lower)| *lower)
+        self.words.iter().zip(self.lowerings).find(|(word, _)| **word == name).map(|(_, lower)| *lower)
     }
 }
 

@@ -13,7 +13,12 @@
 //!   so two offsets can be compared across arguments, and aliasing is decided instead of feared.
 
 pub mod builder;
+pub mod inputs;
+pub mod interpret;
 pub mod linear;
+pub mod print;
+pub mod site;
+pub mod taint;
 pub mod typed;
 pub mod wellformed;
 

@@ -1,8 +1,36 @@
 //! What every function must satisfy before a pass touches it. A failure is a fault of a family or of a pass, not of a user.
 
-use super::{Inst, Mem, Operand, VReg};
+mod block;
+mod flow;
+mod rule;
+mod signature;
+mod state;
+
+pub use rule::{Ill, Rule};
+
+use super::{Func, Inst, Mem, Operand, Physical, VReg, Virtual};
 use crate::isa::row::{Kind, PReg, RegClass};
 use std::fmt;
+
+/// Whether a virtual function keeps every rule of the IR: see [`Rule`].
+///
+/// # Errors
+/// Every ill, in the order of the function.
+pub fn check(func: &Func<Virtual>) -> Result<(), Vec<Ill>> {
+    let mut ills = signature::virtual_signature(func);
+    flow::check(func, None, &mut ills);
+    if ills.is_empty() { Ok(()) } else { Err(ills) }
+}
+
+/// Whether an allocated function keeps the rules too, and those of its frame and of the ABI.
+///
+/// # Errors
+/// Every ill, in the order of the function.
+pub fn check_physical(func: &Func<Physical>) -> Result<(), Vec<Ill>> {
+    let mut ills = signature::physical_signature(func);
+    flow::check(func, Some(&func.frame), &mut ills);
+    if ills.is_empty() { Ok(()) } else { Err(ills) }
+}
 
 /// A register of any stage, as far as the checks need to know it.
 pub trait AnyReg: Copy {

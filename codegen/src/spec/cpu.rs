@@ -13,12 +13,7 @@ pub(crate) fn name(file: &str) -> String {
 }
 
 /// The CPU of a file; nothing when a part of it is missing, which is then among the problems.
-pub(crate) fn cpu(
-    file: CpuFile,
-    source: &Source,
-    vocabulary: &Vocabulary,
-    problems: &mut Problems,
-) -> Option<CpuSpec> {
+pub(crate) fn cpu(file: CpuFile, source: &Source, vocabulary: &Vocabulary, problems: &mut Problems) -> Option<CpuSpec> {
     let name = name(source.file());
     if !is_name(&name) {
         let reason = Reason::BadName { noun: Noun::Cpu, name: Shown::new(&name) };
@@ -47,9 +42,7 @@ pub(crate) fn cpu(
         None => None,
     };
     let machine = match file.machine {
-        Some(table) => {
-            Machine { issue_width: table.value.issue_width?.value, window: table.value.window?.value }
-        }
+        Some(table) => Machine { issue_width: table.value.issue_width?.value, window: table.value.window?.value },
         None => Machine::default(),
     };
     let cost = file.cost.map(|cost| cost.value).unwrap_or_default();
@@ -60,7 +53,10 @@ pub(crate) fn cpu(
         features: file.features.map(|features| features.value).unwrap_or_default(),
         identify,
         machine,
-        cost: cost.into_iter().map(|(key, pair)| (key.value, Cost { latency: pair.0.0, per_cycle: pair.1.0 })).collect(),
+        cost: cost
+            .into_iter()
+            .map(|(key, pair)| (key.value, Cost { latency: pair.0.0, per_cycle: pair.1.0 }))
+            .collect(),
         prefer: prefer.into_iter().map(|(kernel, variant)| (kernel.value, variant)).collect(),
     })
 }

@@ -49,6 +49,10 @@ pub(crate) fn read(file: &SourceFile, shapes: &Shapes, problems: &mut Problems) 
         problems.push(problem);
         return None;
     }
+    if let Some(problem) = too_deep(&source) {
+        problems.push(problem);
+        return None;
+    }
     let (tree, errors) = DeTable::parse_recoverable(source.text());
     let broken = one_a_line(errors, &source);
     let whole = broken.is_empty();
@@ -150,6 +154,29 @@ fn hash(bytes: &[u8]) -> String {
     digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The parser's trees are as deep as the keys in them have parts, and are dropped by recursion: of a kilobyte of stack
+/// a level. The parser's own limits (80 nested brackets, 80 parts of a key) still let a tree be 6,400 levels deep, more
+/// than a thread's stack holds. Every part of a key but the first has a dot before it, and a key stands in one line; so
+/// the dots of a line and the braces bound the depth, whatever is in strings.
+fn too_deep(source: &Source) -> Option<Problem> {
+    const DEEPEST: usize = 1000;
+    const PARSER_LIMIT: usize = 80;
+    let mut most = (0, 0..0);
+    let mut start = 0;
+    for line in source.text().split_inclusive('\n') {
+        let comment = line.trim_start().starts_with('#');
+        let dots = line.bytes().filter(|&byte| byte == b'.' && !comment).count();
+        if dots > most.0 {
+            most = (dots, start..start + line.trim_end().len());
+        }
+        start += line.len();
+    }
+    let braces = source.text().bytes().filter(|&byte| byte == b'{').count();
+    // A header and a key in it are two more places for dots.
+    let deepest = (braces.min(PARSER_LIMIT) + 2) * (most.0.min(PARSER_LIMIT) + 1);
+    (deepest > DEEPEST).then(|| Problem::at(source, most.1, Reason::TooDeep { dots: most.0 }))
+}
+
 fn not_utf8(bytes: &[u8], source: &Source) -> Option<Problem> {
     let mut first = None;
     let mut bad = 0;
@@ -213,7 +240,7 @@ mod tests {
     #[test]
     fn blanked_lines_keep_every_offset() {
         let text = "a = 1\nb = é\nc = 3\n";
-        assert_eq!(without_lines(text, &BTreeSet::from([2])).as_deref(), Some("a = 1\n       \nc = 3\n"));
+        assert_eq!(without_lines(text, &BTreeSet::from([2])).as_deref(), Some("a = 1\n      \nc = 3\n"));
         assert_eq!(without_lines("[[a]\nb = 1\n", &BTreeSet::from([1])), None);
     }
 }

@@ -205,17 +205,15 @@ impl Check<'_> {
         for schedule in items(&table.schedule) {
             if !self.schedules.contains(schedule.value.as_str()) {
                 let hint = Hint::nearest(&schedule, self.schedules.iter().copied());
-                let reason = Reason::UnknownWord {
-                    noun: Noun::Schedule,
-                    word: Shown::new(&schedule),
-                    context: String::new(),
-                };
+                let reason =
+                    Reason::UnknownWord { noun: Noun::Schedule, word: Shown::new(&schedule), context: String::new() };
                 self.report(schedule.span.clone(), reason, hint);
             }
         }
-        let requires = table.requires.as_ref().map(|list| {
-            At::new(list.value.iter().map(|feature| feature.value.clone()).collect(), list.span.clone())
-        });
+        let requires = table
+            .requires
+            .as_ref()
+            .map(|list| At::new(list.value.iter().map(|feature| feature.value.clone()).collect(), list.span.clone()));
         Some(Strategy {
             name: table.name.clone()?,
             unroll,

@@ -33,9 +33,9 @@ impl Specs {
     /// Parses and checks spec files. The result does not depend on the order of the files.
     ///
     /// ```
-    /// use kiln_codegen::spec::{SourceFile, Specs, Vocabulary};
+    /// use kiln_codegen::spec::{SourceFile, Specs};
     /// let file = SourceFile { path: "cpus/tiny.toml".into(), bytes: b"features = [\"adxx\"]\n".to_vec() };
-    /// let problems = Specs::parse(&[file], &Vocabulary::BUILT_IN).unwrap_err();
+    /// let problems = Specs::parse(&[file], &kiln_codegen::vocabulary(&[])).unwrap_err();
     /// assert_eq!(problems.to_string(), "cpus/tiny.toml:1:13: unknown feature `adxx`; did you mean `adx`?");
     /// ```
     ///
@@ -60,16 +60,13 @@ pub fn check<P: AsRef<Path>>(paths: &[P], vocabulary: &Vocabulary) -> Result<Spe
 }
 
 fn parse_into(files: &[SourceFile], vocabulary: &Vocabulary, problems: &mut Problems) -> Specs {
-    let shapes =
-        Shapes { kernel: Shape::of(&kernel_schema(vocabulary)), cpu: Shape::of(&cpu_schema(vocabulary)) };
+    let shapes = Shapes { kernel: Shape::of(&kernel_schema(vocabulary)), cpu: Shape::of(&cpu_schema(vocabulary)) };
     let mut files: Vec<&SourceFile> = files.iter().collect();
     files.sort_by(|a, b| (&a.path, &a.bytes).cmp(&(&b.path, &b.bytes)));
     files.dedup();
-    let documents: Vec<Document> =
-        files.iter().filter_map(|file| document::read(file, &shapes, problems)).collect();
+    let documents: Vec<Document> = files.iter().filter_map(|file| document::read(file, &shapes, problems)).collect();
     let is_cpu = |document: &&Document| matches!(document.content, Content::Cpu(_));
-    let cpus: Vec<String> =
-        documents.iter().filter(is_cpu).map(|document| cpu::name(document.source.file())).collect();
+    let cpus: Vec<String> = documents.iter().filter(is_cpu).map(|document| cpu::name(document.source.file())).collect();
     let schedules = schema::schedules(vocabulary, cpus.iter().map(String::as_str));
     let mut taken = Taken::default();
     let mut specs = Specs::default();
@@ -121,8 +118,7 @@ impl Taken {
         let (line, column) = source.place(kernel.span.start);
         let here = format!("{}:{line}:{column}", source.file());
         if let Some(first) = self.kernels.get(&kernel.value) {
-            let reason =
-                Reason::Taken { noun: Noun::Kernel, name: Shown::new(kernel), first: first.clone() };
+            let reason = Reason::Taken { noun: Noun::Kernel, name: Shown::new(kernel), first: first.clone() };
             problems.push(Problem::at(source, kernel.span.clone(), reason));
         } else {
             self.kernels.insert(kernel.value.clone(), here);

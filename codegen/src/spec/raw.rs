@@ -23,7 +23,7 @@ pub(crate) struct KernelFile {
     /// What the function returns; nothing when absent.
     pub returns: Option<At<Returns>>,
     /// Size classes, ascending; each has its own winner.
-    #[schemars(required, length(min = 1), inner(range(max = 4294967296_u64)), extend("uniqueItems" = true))]
+    #[schemars(required, length(min = 1), inner(range(min = 1, max = 4294967296_u64)), extend("uniqueItems" = true))]
     pub sizes: List<u64>,
     /// The arguments in call order.
     #[schemars(required, length(min = 1))]

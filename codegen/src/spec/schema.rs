@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One JSON Schema (draft 2020-12) for both kinds of spec file: what `kiln spec schema` prints.
 ///
 /// ```
-/// let schema = kiln_codegen::spec::schema(&kiln_codegen::spec::Vocabulary::BUILT_IN);
+/// let schema = kiln_codegen::spec::schema(&kiln_codegen::vocabulary(&[]));
 /// assert_eq!(schema["oneOf"][0]["title"], "kernel spec");
 /// ```
 pub fn schema(vocabulary: &Vocabulary) -> Value {
@@ -127,10 +127,7 @@ fn keys_of_list(keys: &mut Map<String, Value>, list: &str, vocabulary: &Vocabula
 }
 
 /// The words of `schedule`.
-pub(crate) fn schedules<'a>(
-    vocabulary: &Vocabulary<'a>,
-    cpus: impl IntoIterator<Item = &'a str>,
-) -> BTreeSet<&'a str> {
+pub(crate) fn schedules<'a>(vocabulary: &Vocabulary<'a>, cpus: impl IntoIterator<Item = &'a str>) -> BTreeSet<&'a str> {
     ["generic", "source"].into_iter().chain(vocabulary.cpus.iter().copied()).chain(cpus).collect()
 }
 
@@ -185,12 +182,29 @@ impl Shape {
     pub(crate) fn of(schema: &Value) -> Shape {
         let Some(keys) = schema.as_object() else { panic!("not a schema: {schema}") };
         const KNOWN: [&str; 19] = [
-            "additionalProperties", "anyOf", "const", "description", "enum", "examples", "exclusiveMinimum", "format", "items",
-            "maxItems", "maximum", "minItems", "minLength", "minimum", "oneOf", "pattern", "prefixItems", "properties",
+            "additionalProperties",
+            "anyOf",
+            "const",
+            "description",
+            "enum",
+            "examples",
+            "exclusiveMinimum",
+            "format",
+            "items",
+            "maxItems",
+            "maximum",
+            "minItems",
+            "minLength",
+            "minimum",
+            "oneOf",
+            "pattern",
+            "prefixItems",
+            "properties",
             "propertyNames",
         ];
         const ALSO_KNOWN: [&str; 5] = ["required", "title", "type", "uniqueItems", "x-words"];
-        if let Some(key) = keys.keys().find(|key| !KNOWN.contains(&key.as_str()) && !ALSO_KNOWN.contains(&key.as_str())) {
+        if let Some(key) = keys.keys().find(|key| !KNOWN.contains(&key.as_str()) && !ALSO_KNOWN.contains(&key.as_str()))
+        {
             panic!("a schema with `{key}`, which the walk does not check: {schema}");
         }
         match schema["type"].as_str() {

@@ -129,7 +129,11 @@ impl Walk<'_> {
             let misspelt = keys.iter().any(|key| !table.contains_key(key.as_str()) && self.damage.hit(&span, key));
             match given.as_slice() {
                 [] if !misspelt => {
-                    self.report(span.clone(), Reason::MissingOneOf { keys: keys.clone(), section: section.clone() }, None);
+                    self.report(
+                        span.clone(),
+                        Reason::MissingOneOf { keys: keys.clone(), section: section.clone() },
+                        None,
+                    );
                 }
                 [first, second, ..] if *exclusive => {
                     let at = table.get_key_value(second.as_str()).map_or(span.clone(), |(key, _)| key.span());
@@ -213,14 +217,15 @@ impl Walk<'_> {
                 value.get_ref().clone()
             }
             (_, found) => {
-                let found = kind(found);
+                let is_list_of_tables = matches!(shape, Shape::List { item, .. } if matches!(**item, Shape::Table(_)));
+                let hint = (is_list_of_tables && found.is_table()).then(|| Hint::DoubleBrackets(label.to_owned()));
                 let reason = Reason::WrongType {
                     label: label.to_owned(),
                     expected: shape.describe(false),
-                    found,
+                    found: kind(found),
                     got: self.written(span.clone()),
                 };
-                self.report(span, reason, None);
+                self.report(span, reason, hint);
                 return None;
             }
         };
@@ -253,14 +258,7 @@ impl Walk<'_> {
         clean
     }
 
-    fn list<'t>(
-        &mut self,
-        items: &DeArray<'t>,
-        shape: &Shape,
-        unique: bool,
-        label: &str,
-        key: &str,
-    ) -> DeArray<'t> {
+    fn list<'t>(&mut self, items: &DeArray<'t>, shape: &Shape, unique: bool, label: &str, key: &str) -> DeArray<'t> {
         let mut seen = BTreeSet::new();
         let mut clean = DeArray::new();
         for item in items {
@@ -308,7 +306,9 @@ impl Walk<'_> {
     }
 }
 
-fn first<'v, 't>(value: &'v Spanned<DeValue<'t>>) -> Option<(&'v Spanned<toml::de::DeString<'t>>, &'v Spanned<DeValue<'t>>)> {
+fn first<'v, 't>(
+    value: &'v Spanned<DeValue<'t>>,
+) -> Option<(&'v Spanned<toml::de::DeString<'t>>, &'v Spanned<DeValue<'t>>)> {
     value.get_ref().as_table()?.iter().next()
 }
 

@@ -46,6 +46,7 @@ pub(super) fn microcode() -> Option<u64> {
 
 /// The first `microcode : 0x…` line.
 pub(super) fn microcode_in(cpuinfo: &str) -> Option<u64> {
-    let (_, value) = cpuinfo.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "microcode")?;
+    let (_, value) =
+        cpuinfo.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "microcode")?;
     u64::from_str_radix(value.trim().strip_prefix("0x")?, 16).ok()
 }

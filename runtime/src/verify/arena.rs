@@ -130,7 +130,10 @@ impl Arena {
     pub fn repeat(&mut self, verified: &Verified, calls: u32) {
         let kernel = self.kernel;
         let entry = verified.entry();
-        if !core::ptr::eq(kernel, verified.kernel()) || !verified.serves(self.n) || !count_range(kernel).contains(&self.n) {
+        if !core::ptr::eq(kernel, verified.kernel())
+            || !verified.serves(self.n)
+            || !count_range(kernel).contains(&self.n)
+        {
             return;
         }
         let words = self.words();

@@ -115,7 +115,8 @@ impl Buffer {
     /// The first side on which a canary changed.
     pub fn disturbed(&self) -> Option<Side> {
         let bytes = self.storage.bytes();
-        let changed = |range: std::ops::Range<usize>| range.clone().zip(&bytes[range]).any(|(at, &byte)| byte != canary(at));
+        let changed =
+            |range: std::ops::Range<usize>| range.clone().zip(&bytes[range]).any(|(at, &byte)| byte != canary(at));
         if changed(0..self.start) {
             Some(Side::Before)
         } else if changed(self.start + self.length..bytes.len()) {
@@ -174,9 +175,8 @@ impl Guarded {
         let mapping = NonNull::new(mapping.cast::<u8>()).ok_or(NoMemory)?;
         let guarded = Guarded { mapping, page, length: inner };
         // SAFETY: the range is the inside of the mapping made just now, which nobody else knows.
-        let answer = unsafe {
-            libc::mprotect(mapping.as_ptr().add(page).cast(), inner, libc::PROT_READ | libc::PROT_WRITE)
-        };
+        let answer =
+            unsafe { libc::mprotect(mapping.as_ptr().add(page).cast(), inner, libc::PROT_READ | libc::PROT_WRITE) };
         if answer == 0 { Ok(guarded) } else { Err(NoMemory) }
     }
 

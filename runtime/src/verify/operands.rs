@@ -37,8 +37,7 @@ pub enum Pattern {
 
 impl Pattern {
     /// Every pattern.
-    pub const ALL: [Pattern; 5] =
-        [Pattern::Zeros, Pattern::Ones, Pattern::SingleBit, Pattern::Edges, Pattern::Random];
+    pub const ALL: [Pattern; 5] = [Pattern::Zeros, Pattern::Ones, Pattern::SingleBit, Pattern::Edges, Pattern::Random];
 
     fn draw(self, random: &mut Random, limbs: usize, bits: u32) -> Vec<u64> {
         let mask = mask(bits);
@@ -53,9 +52,7 @@ impl Pattern {
                 }
                 drawn
             }
-            Pattern::Edges => {
-                (0..limbs).map(|_| EDGES[random.below(EDGES.len() as u64) as usize] & mask).collect()
-            }
+            Pattern::Edges => (0..limbs).map(|_| EDGES[random.below(EDGES.len() as u64) as usize] & mask).collect(),
             Pattern::Random => {
                 let density = random.below(64) as u32;
                 (0..limbs).map(|_| random.word_of_density(density) & mask).collect()
@@ -125,11 +122,15 @@ pub(super) fn draw_prepared(
         let drawn = operands.clone();
         prepare(&mut operands);
         let same = |(index, (before, after)): (usize, (&Operand, &Operand))| match (before, after) {
-            (Operand::Limbs { bits: a, limbs: b }, Operand::Limbs { bits: c, limbs: d }) => a == c && b.len() == d.len(),
+            (Operand::Limbs { bits: a, limbs: b }, Operand::Limbs { bits: c, limbs: d }) => {
+                a == c && b.len() == d.len()
+            }
             (Operand::Integer { bits: a, value: b }, Operand::Integer { bits: c, value: d }) => {
                 a == c && (b == d || !matches!(kernel.arguments[index].kind, ArgumentKind::Count { .. }))
             }
-            (Operand::Limbs { .. }, Operand::Integer { .. }) | (Operand::Integer { .. }, Operand::Limbs { .. }) => false,
+            (Operand::Limbs { .. }, Operand::Integer { .. }) | (Operand::Integer { .. }, Operand::Limbs { .. }) => {
+                false
+            }
         };
         assert!(drawn.iter().zip(&operands).enumerate().all(same), "operands of {} lost their shape", kernel.name);
     }
@@ -144,7 +145,8 @@ pub(super) fn draw(kernel: &Kernel, n: u64, pattern: Option<Pattern>, random: &m
         .iter()
         .map(|argument| match argument.kind {
             ArgumentKind::Count { min, max } => {
-                let value = if first { n } else { min + random.below(max.saturating_sub(min).saturating_add(1).min(8)) };
+                let value =
+                    if first { n } else { min + random.below(max.saturating_sub(min).saturating_add(1).min(8)) };
                 first = false;
                 value
             }
@@ -247,5 +249,6 @@ impl Aliasing {
 }
 
 fn same_shape(kernel: &Kernel, a: usize, b: usize) -> bool {
-    matches!(kernel.arguments[a].kind, ArgumentKind::Limbs { .. }) && kernel.arguments[a].kind == kernel.arguments[b].kind
+    matches!(kernel.arguments[a].kind, ArgumentKind::Limbs { .. })
+        && kernel.arguments[a].kind == kernel.arguments[b].kind
 }

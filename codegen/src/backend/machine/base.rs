@@ -4,14 +4,22 @@ use super::operands::{imm, mem, reg, reg_mem};
 use super::{direct, either, is_byte, memory};
 use crate::ir::Operand;
 use crate::isa::base::Base;
-use crate::isa::row::PReg;
+use crate::isa::row::{PReg, RAX};
 use dynasmrt::DynasmApi;
+
+/// `op r64, imm32`: rax has a form of its own, a byte shorter.
+macro_rules! wide {
+    ($op:ident, $dst:expr, $value:expr) => {{
+        let (dst, value): (u8, i32) = ($dst, $value);
+        if dst == RAX.number { direct!($op rax, DWORD value) } else { direct!($op Rq(dst), DWORD value) }
+    }};
+}
 
 /// `op r64, imm`: with the sign-extended byte where it fits.
 macro_rules! immediate {
     ($op:ident, $operands:expr) => {{
         let (dst, value): (u8, i32) = (reg(&$operands[0]), imm(&$operands[1]));
-        if is_byte(value) { direct!($op Rq(dst), BYTE value as i8) } else { direct!($op Rq(dst), DWORD value) }
+        if is_byte(value) { direct!($op Rq(dst), BYTE value as i8) } else { wide!($op, dst, value) }
     }};
 }
 
@@ -31,11 +39,17 @@ macro_rules! to_memory {
     }};
 }
 
-/// `op r64, count`.
+/// `op r64, count`: C1 and the count, or D1 for a count of 1, which dynasm does not have.
 macro_rules! shift {
     ($op:ident, $operands:expr) => {{
         let (dst, count): (u8, i8) = (reg(&$operands[0]), imm(&$operands[1]));
-        direct!($op Rq(dst), BYTE count)
+        let mut bytes = direct!($op Rq(dst), BYTE count);
+        if count == 1 {
+            assert!(bytes.len() == 4 && bytes[1] == 0xc1, "dynasm's shift is {bytes:02x?}");
+            bytes[1] = 0xd1;
+            bytes.pop();
+        }
+        bytes
     }};
 }
 
@@ -96,12 +110,12 @@ pub(super) fn encode(op: Base, operands: &[Operand<PReg>]) -> Vec<u8> {
         }
         Base::TestRi => {
             let (a, mask): (u8, i32) = (reg(&operands[0]), imm(&operands[1]));
-            direct!(test Rq(a), DWORD mask)
+            wide!(test, a, mask)
         }
         Base::Cmp => binary!(cmp, operands),
         Base::CmpRi => {
             let (a, value): (u8, i32) = (reg(&operands[0]), imm(&operands[1]));
-            if is_byte(value) { cmp_byte(a, value as i8) } else { direct!(cmp Rq(a), DWORD value) }
+            if is_byte(value) { cmp_byte(a, value as i8) } else { wide!(cmp, a, value) }
         }
         Base::Inc => {
             let dst = reg(&operands[0]);

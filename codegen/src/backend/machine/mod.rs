@@ -1,7 +1,7 @@
 //! A function to machine code, at run time, through dynasm. Knows no kernel. The code is position independent.
 //!
 //! dynasm encodes prefixes, opcode and registers; a register that is known only at run time costs it bytes that an assembler
-//! would not spend (an empty REX, a SIB, a displacement of 0), and [`compact`] takes those away again, so that the run-time
+//! would not spend (an empty REX, a SIB, a displacement of 0), and `compact` takes those away again, so that the run-time
 //! twin of a compiled variant is no larger in the op cache.
 #![expect(clippy::useless_conversion, reason = "dynasm converts every register number to u8")]
 

@@ -1,0 +1,676 @@
+//! The walk in program order that decides every place.
+
+use super::analysis::{FIRST_FREE, Mention, Part, Program, Set, Step, Var};
+use super::state::{Loc, State};
+use super::target::{RegisterFile, Target};
+use super::{AllocateError, is_narrow};
+use crate::ir::{Func, Inst, Loop, Mem, Node, Operand, Space, VReg, Virtual, When};
+use crate::isa::Op;
+use crate::isa::row::{Access, Kind, PReg};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// How many times a loop's body is walked to find places that need no moves at its end.
+const LOOP_ROUNDS: usize = 4;
+
+/// How much farther a use beyond the loop counts: the loop's other trips come first.
+const BEYOND_LOOP: u64 = 1 << 20;
+
+/// A loop whose body is being walked.
+struct OpenLoop<'a> {
+    head: u32,
+    end: u32,
+    live_head: &'a Set,
+    homes: BTreeMap<Var, u8>,
+}
+
+/// The walk: what it knows beforehand, and the loops it is in.
+pub(super) struct Walk<'a> {
+    name: &'a str,
+    limb_bits: u32,
+    func: &'a Func<Virtual>,
+    pub(super) target: &'a Target,
+    pub(super) program: &'a Program,
+    /// The register that a variable will be copied to, if any.
+    wishes: Vec<Option<u8>>,
+    callee_saved: u64,
+    loops: Vec<OpenLoop<'a>>,
+}
+
+/// The output so far.
+#[derive(Default)]
+pub(super) struct Out {
+    pub(super) nodes: Vec<Node<PReg>>,
+    /// The note of a copy that disappeared.
+    note: Option<&'static str>,
+}
+
+impl Out {
+    pub(super) fn push(&mut self, mut inst: Inst<PReg>) {
+        let note = self.note.take();
+        inst.note = inst.note.or(note);
+        match self.nodes.last_mut() {
+            Some(Node::Block(insts)) => insts.push(inst),
+            _ => self.nodes.push(Node::Block(vec![inst])),
+        }
+    }
+}
+
+/// What the instructions of these nodes weigh, where a loop's count for more.
+fn weight(nodes: &[Node<PReg>]) -> usize {
+    let of = |node: &Node<PReg>| match node {
+        Node::Block(insts) => insts.len(),
+        Node::Loop(inner) => 8 * weight(&inner.body),
+        Node::When(inner) => weight(&inner.body),
+        Node::Call(_) => 1,
+    };
+    nodes.iter().map(of).sum()
+}
+
+fn bit(reg: u8) -> u64 {
+    1 << reg
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(func: &'a Func<Virtual>, target: &'a Target, program: &'a Program) -> Walk<'a> {
+        let number = |reg: &PReg| target.number(*reg).expect("a register of the target");
+        let mut walk = Walk {
+            name: &func.name,
+            limb_bits: func.limb_bits,
+            func,
+            target,
+            program,
+            wishes: vec![None; program.classes.len()],
+            callee_saved: target.callee_saved.iter().map(number).fold(0, |mask, reg| mask | bit(reg)),
+            loops: Vec::new(),
+        };
+        walk.wish(&program.parts);
+        if let Some(reg) = func.returns {
+            walk.wishes[program.var(reg) as usize].get_or_insert(number(&target.result));
+        }
+        walk
+    }
+
+    fn wish(&mut self, parts: &[Part]) {
+        for part in parts.iter().rev() {
+            match part {
+                Part::Block { steps, .. } => {
+                    for step in steps.iter().rev() {
+                        if let Some((to, from)) = self.copy(&step.inst) {
+                            let wish = u8::try_from(to).ok().filter(|to| Var::from(*to) < FIRST_FREE);
+                            let wish = wish.or(self.wishes[to as usize]);
+                            self.wishes[from as usize] = self.wishes[from as usize].or(wish);
+                        }
+                    }
+                }
+                Part::Loop { body, .. } | Part::When { body, .. } => self.wish(body),
+                Part::Call { .. } => {}
+            }
+        }
+    }
+
+    /// Destination and source of a full copy between registers.
+    fn copy(&self, inst: &Inst<VReg>) -> Option<(Var, Var)> {
+        let file = self.target.files.iter().find(|file| file.copy == inst.op)?;
+        match inst.operands[..] {
+            [Operand::Reg(to), Operand::Reg(from)] if to.class == file.class => {
+                Some((self.program.var(to), self.program.var(from)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Body, number of slots and number of spills of the allocated function.
+    pub(super) fn run(mut self) -> Result<(Vec<Node<PReg>>, u32, u32), AllocateError> {
+        let (func, program, target) = (self.func, self.program, self.target);
+        let mut state = State::new(program.classes.len());
+        let mut out = Out::default();
+        for (parameter, reg) in func.parameters.iter().zip(&target.arguments) {
+            let var = program.var(parameter.reg);
+            if var >= FIRST_FREE && program.live_entry.contains(var) {
+                state.put(var, target.number(*reg).expect("a register of the target"));
+            }
+        }
+        state.pinned = program.live_entry.pinned();
+        for reg in (0..64).filter(|reg| program.live_entry.pinned() >> reg & 1 == 1) {
+            self.vacate(reg, 0, 0, &mut state, &mut out)?;
+        }
+        self.parts(&program.parts, &mut state, &mut out)?;
+        if let Some(reg) = func.returns {
+            self.give_back(reg, &mut state, &mut out)?;
+        }
+        Ok((out.nodes, state.slot_count(), state.spills))
+    }
+
+    /// Moves the result to where the caller looks for it.
+    fn give_back(&mut self, reg: VReg, state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
+        let result = self.target.result;
+        if reg.class != result.class {
+            return Err(AllocateError::Class { function: self.name.into(), class: reg.class });
+        }
+        let var = self.program.var(reg);
+        let file = self.file(var);
+        let narrow = self.limb_bits == 32;
+        let at = if var < FIRST_FREE { u8::try_from(var).ok() } else { state.loc(var).reg };
+        let here = Operand::Reg(result);
+        match (at.map(|reg| self.target.register(reg)), state.loc(var).slot) {
+            (Some(reg), _) => {
+                if reg != result || (narrow && !is_narrow(&out.nodes, reg)) {
+                    let op = if narrow { self.target.narrow.0 } else { file.copy };
+                    out.push(Inst { op, operands: vec![here, Operand::Reg(reg)], note: None });
+                }
+            }
+            (None, Some(slot)) => {
+                let op = if narrow { self.target.narrow.1 } else { file.load };
+                state.spills += 1;
+                out.push(Inst { op, operands: vec![here, self.slot_operand(slot)], note: None });
+            }
+            // Never written: whatever is there is as good.
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn file(&self, var: Var) -> &'a RegisterFile {
+        let class = self.program.classes[var as usize];
+        self.target.file(class).expect("analysis refuses other classes")
+    }
+
+    pub(super) fn slot_operand(&self, slot: u32) -> Operand<PReg> {
+        let disp = i32::try_from(slot * 8).expect("a frame below 2^31 bytes");
+        Operand::Mem(Mem { space: Space::Frame, base: self.target.stack, index: None, disp })
+    }
+
+    pub(super) fn emit_copy(&self, var: Var, to: u8, from: u8, out: &mut Out) {
+        let operands = [to, from].map(|reg| Operand::Reg(self.target.register(reg))).to_vec();
+        out.push(Inst { op: self.file(var).copy, operands, note: None });
+    }
+
+    /// Makes the slot of a variable hold its value.
+    pub(super) fn store(&self, var: Var, state: &mut State, out: &mut Out) {
+        let loc = state.loc(var);
+        let (Some(reg), false) = (loc.reg, loc.valid) else { return };
+        let slot = self.slot_operand(state.slot(var));
+        let operands = vec![slot, Operand::Reg(self.target.register(reg))];
+        out.push(Inst { op: self.file(var).store, operands, note: None });
+        state.spills += 1;
+        state.set_valid(var, true);
+    }
+
+    /// Loads a variable from its slot into the free register `reg`; one that was never written needs no load.
+    pub(super) fn load(&self, var: Var, reg: u8, state: &mut State, out: &mut Out) {
+        let loc = state.loc(var);
+        if let (Some(slot), true) = (loc.slot, loc.valid) {
+            let operands = vec![Operand::Reg(self.target.register(reg)), self.slot_operand(slot)];
+            out.push(Inst { op: self.file(var).load, operands, note: None });
+            state.spills += 1;
+        }
+        state.put(var, reg);
+    }
+
+    /// Puts a variable into its slot alone.
+    pub(super) fn evict(&self, var: Var, state: &mut State, out: &mut Out) {
+        self.store(var, state, out);
+        state.take_out(var);
+    }
+
+    /// A measure of how far the next read after `at` is.
+    fn distance(&self, var: Var, at: u32) -> u64 {
+        let next = self.program.read_from(var, at + 1);
+        let mut passed = 0;
+        let mut at = at;
+        for open in self.loops.iter().rev() {
+            if let Some(next) = next.filter(|next| *next <= open.end) {
+                return passed + u64::from(next.saturating_sub(at));
+            }
+            passed += u64::from(open.end - at.min(open.end));
+            if open.live_head.contains(var)
+                && let Some(first) = self.program.read_from(var, open.head).filter(|first| *first <= open.end)
+            {
+                return passed + u64::from(first - open.head);
+            }
+            passed += BEYOND_LOOP;
+            at = open.end;
+        }
+        passed + next.map_or(BEYOND_LOOP, |next| u64::from(next.saturating_sub(at)))
+    }
+
+    /// When a variable that sits in `reg` from `at` on would have to leave it for something pinned.
+    fn leaves(&self, var: Var, reg: u8, at: u32) -> Option<u64> {
+        let mut end = self.program.segment_end(var, at);
+        for open in self.loops.iter().filter(|open| open.live_head.contains(var)) {
+            end = end.max(open.end);
+        }
+        let wrapped = || {
+            let around = self.loops.iter().filter(|open| open.live_head.contains(var));
+            around
+                .filter_map(|open| {
+                    let write = self.program.pin_write(reg, open.head, at + 1)?;
+                    Some(u64::from(open.end) + u64::from(write - open.head))
+                })
+                .min()
+        };
+        self.program.pin_write(reg, at + 1, end).map(u64::from).or_else(wrapped)
+    }
+
+    /// The best free register for a variable, if any is free and not in `avoid`.
+    pub(super) fn free(&self, var: Var, at: u32, avoid: u64, state: &State) -> Option<u8> {
+        let home = self.loops.iter().rev().find_map(|open| open.homes.get(&var).copied());
+        let wish = home.or(self.wishes[var as usize]);
+        let taken = avoid | state.pinned | state.occupied();
+        let numbered = self.file(var).registers.iter().enumerate();
+        let numbered = numbered.filter_map(|(order, reg)| Some((order, self.target.number(*reg)?)));
+        numbered
+            .filter(|(_, reg)| taken & bit(*reg) == 0)
+            .min_by_key(|(order, reg)| match self.leaves(var, *reg, at) {
+                // Of the registers that it may keep, take the one that it wants, or that is wanted soonest by a pin.
+                None => {
+                    let fresh = (self.callee_saved & !state.touched) & bit(*reg) != 0;
+                    let pin = self.program.pin_write(*reg, at + 1, u32::MAX).unwrap_or(u32::MAX);
+                    (false, u64::from(wish != Some(*reg)), fresh, Reverse(0), pin, *order)
+                }
+                Some(leaves) => (true, 0, false, Reverse(leaves), 0, *order),
+            })
+            .map(|(_, reg)| reg)
+    }
+
+    /// The variable of the same file that is needed last, outside the registers `locked`. A value that its slot holds too
+    /// costs no store.
+    fn victim(&self, var: Var, at: u32, locked: u64, state: &State) -> Option<(u64, Var)> {
+        let file = self.file(var);
+        let numbers = file.registers.iter().filter_map(|reg| self.target.number(*reg));
+        let there = numbers.filter(|reg| locked & bit(*reg) == 0).filter_map(|reg| state.occupant(reg));
+        there
+            .map(|other| (self.cheapness(other, at, state), other))
+            .max_by_key(|(score, other)| (*score, Reverse(*other)))
+    }
+
+    fn cheapness(&self, var: Var, at: u32, state: &State) -> u64 {
+        self.distance(var, at) * if state.loc(var).valid { 3 } else { 2 }
+    }
+
+    /// A register for a variable: free, or freed by eviction. Not one in `avoid`, and nobody in `locked` is evicted.
+    pub(super) fn take(
+        &self,
+        var: Var,
+        at: u32,
+        avoid: u64,
+        locked: u64,
+        state: &mut State,
+        out: &mut Out,
+    ) -> Result<u8, AllocateError> {
+        if let Some(reg) = self.free(var, at, avoid, state) {
+            return Ok(reg);
+        }
+        let victim = self.victim(var, at, avoid | locked, state);
+        let (_, victim) = victim.ok_or_else(|| AllocateError::Pressure { function: self.name.into(), position: at })?;
+        let reg = state.loc(victim).reg.expect("victims sit in registers");
+        self.evict(victim, state, out);
+        Ok(reg)
+    }
+
+    /// Frees a register for something pinned: its occupant moves, or whoever is needed last goes to a slot.
+    fn vacate(&self, reg: u8, at: u32, locked: u64, state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
+        let Some(var) = state.occupant(reg) else { return Ok(()) };
+        let to = match self.free(var, at, locked | bit(reg), state) {
+            Some(to) => to,
+            None => match self.victim(var, at, locked | bit(reg), state) {
+                Some((score, victim)) if score > self.cheapness(var, at.saturating_sub(1), state) => {
+                    let to = state.loc(victim).reg.expect("victims sit in registers");
+                    self.evict(victim, state, out);
+                    to
+                }
+                _ => {
+                    self.evict(var, state, out);
+                    return Ok(());
+                }
+            },
+        };
+        self.emit_copy(var, to, reg, out);
+        state.put(var, to);
+        Ok(())
+    }
+
+    fn parts(&mut self, parts: &'a [Part], state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
+        for part in parts {
+            match part {
+                Part::Block { start, steps } => {
+                    for (at, step) in (*start..).zip(steps) {
+                        self.step(at, step, state, out)?;
+                    }
+                }
+                Part::Loop { .. } => self.counted(part, state, out)?,
+                Part::When { .. } => self.tail(part, state, out)?,
+                Part::Call { at, sub, clobbers, pinned_after } => {
+                    for reg in (0..64).filter(|reg| clobbers >> reg & 1 == 1) {
+                        self.vacate(reg, *at, *clobbers, state, out)?;
+                    }
+                    state.pinned = *pinned_after;
+                    state.touched |= clobbers;
+                    out.nodes.push(Node::Call(*sub));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&self, at: u32, step: &Step, state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
+        if let Some((to, from)) = self.copy(&step.inst)
+            && self.coalesce(at, step, to, from, state)
+        {
+            out.note = out.note.or(step.inst.note);
+            return Ok(());
+        }
+        let is_pinned = |mention: &&Mention| mention.var < FIRST_FREE;
+        let unpinned = || step.mentions.iter().filter(|mention| mention.var >= FIRST_FREE);
+        let pins = step.mentions.iter().filter(is_pinned);
+        let mask = |mention: &Mention| 1_u64 << mention.var;
+        let pin_writes = pins.clone().filter(|mention| mention.writes).fold(0, |all, mention| all | mask(mention));
+        let pin_deaths = pins.filter(|mention| mention.dies).fold(0, |all, mention| all | mask(mention));
+        let locked =
+            |state: &State| unpinned().filter_map(|mention| state.loc(mention.var).reg).fold(0, |m, r| m | bit(r));
+
+        // What sits where a pinned value is written moves, unless this instruction is its last reader.
+        for reg in (0..64).filter(|reg| pin_writes >> reg & 1 == 1) {
+            let last_read = |var| unpinned().any(|mention| mention.var == var && mention.dies && !mention.writes);
+            if state.occupant(reg).is_some_and(|var| !last_read(var)) {
+                self.vacate(reg, at, locked(state) | pin_writes, state, out)?;
+            }
+        }
+
+        // Reads. One that is only in its slot may stay there if the row takes memory.
+        let mut places: BTreeMap<Var, PReg> = BTreeMap::new();
+        let mut folded = None;
+        let foldable = self.foldable(step, state);
+        let strict = unpinned().filter(|mention| mention.reads && Some(mention.var) != foldable);
+        let strict: Vec<_> = strict.map(|mention| (mention.var, mention.dies)).collect();
+        for (var, _) in &strict {
+            self.bring(*var, at, pin_writes, locked(state), state, out)?;
+        }
+        if let Some(var) = foldable {
+            let dies = unpinned().any(|mention| mention.var == var && mention.dies);
+            let stays = dies || self.target.from_memory.iter().any(|(op, _)| *op == step.inst.op);
+            if stays || self.free(var, at, pin_writes, state).is_none() {
+                folded = state.loc(var).slot.map(|slot| (var, slot));
+                state.spills += 1;
+            } else {
+                self.bring(var, at, pin_writes, locked(state), state, out)?;
+            }
+        }
+        for mention in unpinned().filter(|mention| mention.reads) {
+            if let Some(reg) = state.loc(mention.var).reg {
+                places.insert(mention.var, self.target.register(reg));
+            }
+        }
+
+        // Writes may use the registers of values that die here. Their slots stay theirs until the instruction is complete: it
+        // may read one.
+        for mention in unpinned().filter(|mention| mention.dies && !mention.writes) {
+            state.take_out(mention.var);
+        }
+        state.pinned = (state.pinned & !pin_deaths) | pin_writes;
+        state.touched |= pin_writes;
+        let mut kept = 0;
+        for mention in unpinned().filter(|mention| mention.writes) {
+            kept |= state.loc(mention.var).reg.map_or(0, bit);
+        }
+        for mention in unpinned().filter(|mention| mention.writes) {
+            if state.loc(mention.var).reg.is_none() {
+                let reg = self.take(mention.var, at, pin_writes, kept, state, out)?;
+                kept |= bit(reg);
+                state.put(mention.var, reg);
+                places.insert(mention.var, self.target.register(reg));
+            }
+            state.set_valid(mention.var, false);
+        }
+        out.push(self.physical(&step.inst, &places, folded));
+        for mention in unpinned().filter(|mention| mention.dies) {
+            state.release(mention.var);
+        }
+        state.pinned &= !pin_deaths;
+        Ok(())
+    }
+
+    /// Brings a variable into a register, if it is not in one.
+    fn bring(
+        &self,
+        var: Var,
+        at: u32,
+        avoid: u64,
+        locked: u64,
+        state: &mut State,
+        out: &mut Out,
+    ) -> Result<(), AllocateError> {
+        if state.loc(var).reg.is_none() {
+            let reg = self.take(var, at, avoid, locked, state, out)?;
+            self.load(var, reg, state, out);
+        }
+        Ok(())
+    }
+
+    /// The variable that the instruction may read from its slot: a plain source that the row allows in memory, in no register.
+    fn foldable(&self, step: &Step, state: &State) -> Option<Var> {
+        let inst = &step.inst;
+        if inst.operands.iter().any(|operand| matches!(operand, Operand::Mem(_))) && inst.memory().is_some() {
+            return None;
+        }
+        let copies = self.target.from_memory.iter().any(|(op, _)| *op == inst.op);
+        let named = |var| {
+            let registers = inst.operands.iter().flat_map(Operand::registers);
+            registers.filter(|reg| self.program.var(*reg) == var).count()
+        };
+        inst.operands.iter().zip(inst.op.row().operands).find_map(|(operand, spec)| {
+            let Operand::Reg(reg) = operand else { return None };
+            let var = self.program.var(*reg);
+            let loc = state.loc(var);
+            let takes_memory = matches!(spec.kind, Kind::RegMem(..)) || (copies && matches!(spec.kind, Kind::Reg(..)));
+            let fits = takes_memory && spec.access == Access::R && spec.fixed.is_none();
+            let only_in_slot = var >= FIRST_FREE && loc.reg.is_none() && loc.valid && loc.slot.is_some();
+            (fits && only_in_slot && named(var) == 1).then_some(var)
+        })
+    }
+
+    fn physical(&self, inst: &Inst<VReg>, places: &BTreeMap<Var, PReg>, folded: Option<(Var, u32)>) -> Inst<PReg> {
+        let place = |reg: VReg| {
+            let var = self.program.var(reg);
+            let own = u8::try_from(var).ok().filter(|_| var < FIRST_FREE).map(|reg| self.target.register(reg));
+            own.or_else(|| places.get(&var).copied()).expect("every operand has a place")
+        };
+        let mut op = inst.op;
+        let mut operand = |operand: &Operand<VReg>| match (operand, folded) {
+            (Operand::Reg(reg), Some((var, slot))) if self.program.var(*reg) == var => {
+                op = self.in_memory(op);
+                self.slot_operand(slot)
+            }
+            (Operand::Reg(reg), _) => Operand::Reg(place(*reg)),
+            (Operand::Mem(mem), _) => Operand::Mem(Mem {
+                space: mem.space,
+                base: place(mem.base),
+                index: mem.index.map(|(reg, scale)| (place(reg), scale)),
+                disp: mem.disp,
+            }),
+            (Operand::Imm(value), _) => Operand::Imm(*value),
+        };
+        let operands = inst.operands.iter().map(&mut operand).collect();
+        Inst { op, operands, note: inst.note }
+    }
+
+    fn in_memory(&self, op: Op) -> Op {
+        self.target.from_memory.iter().find(|(copy, _)| *copy == op).map_or(op, |(_, load)| *load)
+    }
+
+    /// Makes a copy whose source dies disappear by renaming; whether it did.
+    fn coalesce(&self, at: u32, step: &Step, to: Var, from: Var, state: &mut State) -> bool {
+        let dies = |var| step.mentions.iter().any(|mention| mention.var == var && mention.dies);
+        let (pinned_to, pinned_from) = (to < FIRST_FREE, from < FIRST_FREE);
+        if to == from {
+            return true;
+        }
+        if !dies(from) || dies(to) {
+            return false;
+        }
+        match (pinned_to, pinned_from) {
+            (false, false) => {
+                let loc = state.loc(from);
+                if !state.rename(from, to) {
+                    let Some(reg) = loc.reg else { return false };
+                    state.release(from);
+                    state.put(to, reg);
+                    state.set_valid(to, false);
+                }
+                true
+            }
+            (false, true) => {
+                let reg = from as u8;
+                let allocatable = self.file(to).registers.contains(&self.target.register(reg));
+                if !allocatable || self.leaves(to, reg, at).is_some() {
+                    return false;
+                }
+                state.pinned &= !bit(reg);
+                state.put(to, reg);
+                state.set_valid(to, false);
+                true
+            }
+            (true, false) => {
+                if state.loc(from).reg.map(Var::from) != Some(to) {
+                    return false;
+                }
+                state.release(from);
+                state.pinned |= 1 << to;
+                state.touched |= 1 << to;
+                true
+            }
+            (true, true) => false,
+        }
+    }
+
+    /// Gives every live variable that was never written a place, so that all ways to a point agree on it.
+    fn settle(&self, live: &Set, at: u32, state: &mut State) {
+        for var in live.unpinned().filter(|var| !state.loc(*var).is_somewhere()).collect::<Vec<_>>() {
+            match self.free(var, at, 0, state).filter(|reg| self.leaves(var, *reg, at).is_none()) {
+                Some(reg) => state.put(var, reg),
+                None => {
+                    state.slot(var);
+                    state.set_valid(var, true);
+                }
+            }
+        }
+    }
+
+    fn counted(&mut self, part: &'a Part, state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
+        let Part::Loop { head, end, counter, control, live_flags, body, live_head, live_exit } = part else {
+            unreachable!("called for loops")
+        };
+        let (head, end) = (*head, *end);
+        let count = self.program.var(*counter);
+        state.retain(live_head);
+        self.settle(live_head, head, state);
+        if count >= FIRST_FREE {
+            self.bring(count, head, 0, 0, state, out)?;
+        }
+        let base = state.clone();
+        let mut wanted = self.next_header(live_head, head, end, &base);
+        let mut best: Option<(usize, State, Out, Out)> = None;
+        for _ in 0..LOOP_ROUNDS {
+            let mut trial = base.clone();
+            let mut before = Out::default();
+            self.reconcile(&wanted, head, &mut trial, &mut before);
+            // The slot of a value that the loop changes is stale from the second trip on.
+            for (var, loc) in trial.places() {
+                if loc.reg.is_some() && self.program.written_in(var, head, end) {
+                    trial.set_valid(var, false);
+                }
+            }
+            let header = trial.places();
+            trial.protect(&header);
+            let homes = header.iter().filter_map(|(var, loc)| Some((*var, loc.reg?))).collect();
+            self.loops.push(OpenLoop { head, end, live_head, homes });
+            let mut inside = Out::default();
+            self.parts(body, &mut trial, &mut inside)?;
+            let mut live_end = live_head.clone();
+            live_end.union(live_exit);
+            if count >= FIRST_FREE {
+                self.bring(count, end, 0, 0, &mut trial, &mut inside)?;
+                trial.set_valid(count, false);
+            }
+            let next = self.next_header(live_head, head, end, &trial);
+            self.reconcile(&header, end, &mut trial, &mut inside);
+            self.loops.pop();
+            trial.unprotect(&header);
+            let cost = weight(&before.nodes) + 8 * weight(&inside.nodes);
+            let settled = next == wanted;
+            if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                best = Some((cost, trial, before, inside));
+            }
+            if settled {
+                break;
+            }
+            wanted = next;
+        }
+        let (_, mut trial, before, inside) = best.expect("a loop is walked at least once");
+        for node in before.nodes {
+            match node {
+                Node::Block(insts) => insts.into_iter().for_each(|inst| out.push(inst)),
+                other => out.nodes.push(other),
+            }
+        }
+        let counter =
+            if count < FIRST_FREE { count as u8 } else { trial.loc(count).reg.expect("counters are brought in") };
+        out.nodes.push(Node::Loop(Loop {
+            counter: self.target.register(counter),
+            control: *control,
+            live_flags: *live_flags,
+            body: inside.nodes,
+        }));
+        trial.retain(live_exit);
+        *state = trial;
+        Ok(())
+    }
+
+    /// The places in which the next walk of a loop starts: those in which this one ended.
+    fn next_header(&self, live_head: &Set, head: u32, end: u32, state: &State) -> Vec<(Var, Loc)> {
+        let mut places = state.places();
+        places.retain(|(var, _)| live_head.contains(*var));
+        for (var, loc) in &mut places {
+            // A value that the loop only reads is stored once, before it.
+            loc.valid &= loc.reg.is_none() || !self.program.written_in(*var, head, end);
+            loc.slot = None;
+        }
+        places
+    }
+
+    fn tail(&mut self, part: &'a Part, state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
+        let Part::When { at, end, reg, mask, body, live_body, live_join } = part else {
+            unreachable!("called for tails")
+        };
+        let test = self.program.var(*reg);
+        let tested = if test < FIRST_FREE {
+            test as u8
+        } else {
+            self.bring(test, *at, 0, 0, state, out)?;
+            state.loc(test).reg.expect("just brought in")
+        };
+        let mut live = live_body.clone();
+        live.union(live_join);
+        state.retain(&live);
+        self.settle(&live, *at, state);
+        let mut header = state.places();
+        state.protect(&header);
+        let protected = header.clone();
+        state.retain(live_body);
+        // A value that the body makes anew is dead at its start; nobody else gets its place.
+        header.retain(|(var, _)| live_join.contains(*var));
+        let stale: Vec<Var> = header.iter().filter(|(_, loc)| !loc.valid).map(|(var, _)| *var).collect();
+        // A slot beside a register may be stale after the body.
+        header.iter_mut().for_each(|(_, loc)| loc.valid &= loc.reg.is_none());
+        let mut inside = Out::default();
+        self.parts(body, state, &mut inside)?;
+        self.reconcile(&header, *end, state, &mut inside);
+        // When the body is skipped, a slot is as it was before.
+        stale.into_iter().for_each(|var| state.set_valid(var, false));
+        state.unprotect(&protected);
+        state.retain(live_join);
+        out.nodes.push(Node::When(When { reg: self.target.register(tested), mask: *mask, body: inside.nodes }));
+        Ok(())
+    }
+}
