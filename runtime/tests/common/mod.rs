@@ -2,9 +2,41 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(missing_docs, reason = "test support")]
 
+use std::cell::Cell;
 use std::ffi::c_void;
 
 use kiln_kernels::catalogue::{Access, Argument, ArgumentKind, Entry, Kernel, Origin, Variant, Word};
+use kiln_runtime::timer::{Clock, Core, Reading, Unit};
+
+thread_local! {
+    /// What the toys have cost on this thread: the time of [`WorkClock`].
+    static WORK: Cell<u64> = const { Cell::new(0) };
+}
+
+fn spend(work: u64) {
+    WORK.with(|spent| spent.set(spent.get() + work));
+}
+
+/// A clock that counts the toys' stated costs, so that no real time matters.
+pub struct WorkClock;
+
+impl Clock for WorkClock {
+    fn now(&self) -> u64 {
+        WORK.with(Cell::get)
+    }
+    fn unit(&self) -> Unit {
+        Unit::Ticks
+    }
+    fn step(&self) -> u64 {
+        1
+    }
+    fn microsecond(&self) -> u64 {
+        1000
+    }
+    fn read(&self) -> Reading {
+        Reading { time: self.now(), core: Core::At(0) }
+    }
+}
 
 /// `r := r + a * w`; returns the carry limb.
 ///
@@ -33,13 +65,13 @@ macro_rules! toys {
 }
 
 toys! {
-    right => |r, a, n, w| { mul_add(r, a, n, w) }
+    right => |r, a, n, w| { spend(20 + 4 * n); mul_add(r, a, n, w) }
     /// Right, and slow.
     slow => |r, a, n, w| {
-        for i in 0..2000u64 { std::hint::black_box(i); }
+        spend(100 + 40 * n);
         mul_add(r, a, n, w)
     }
-    exact_8 => |r, a, n, w| { mul_add(r, a, n.min(8), w) }
+    exact_8 => |r, a, n, w| { spend(12); mul_add(r, a, n.min(8), w) }
     wrong_at_9 => |r, a, n, w| { let carry = mul_add(r, a, n, w); if n == 9 { *r ^= 1; } carry }
     wrong_return => |r, a, n, w| { mul_add(r, a, n, w) ^ u64::from(n > 5) }
     /// Overwrites a limb before it reads it: right unless `a = r`.
@@ -65,7 +97,7 @@ toys! {
         mul_add(r, a, n, w)
     }
     /// The plain body, for the naked ones to tail-call.
-    body => |r, a, n, w| { mul_add(r, a, n, w) }
+    body => |r, a, n, w| { spend(10 + 2 * n); mul_add(r, a, n, w) }
 }
 
 macro_rules! naked {

@@ -1,0 +1,261 @@
+//! Which function serves a kernel now: decisions in, entries out. Each kernel and size class has slots that begin with
+//! the portable function and are replaced by what tuning decides.
+//!
+//! # Memory ordering
+//! A slot holds the address of code that is never unmapped, so any value that it ever had may be called at any later
+//! time; a reader that is late by one decision calls a slower function, not a wrong one. What a reader must not miss is
+//! the code itself when it was generated at run time: the publishing thread writes the bytes, makes them executable and
+//! then stores the address with `Release`; a reader loads it with `Acquire` and so sees the bytes behind it. On x86-64
+//! both are plain moves. Slots are independent of each other: no reader combines two of them, so no order between them
+//! is needed. The tuning state only elects the thread that tunes; it guards no data.
+
+use core::ffi::c_void;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::time::Duration;
+
+use kiln_kernels::catalogue::{Entry, Kernel, Origin};
+
+use crate::candidate::Candidate;
+use crate::detect;
+use crate::explain::CaseReport;
+use crate::settings::Settings;
+use crate::tune::{CpuBudget, Event, KERNEL_SHARE, Options, PROCESS_BUDGET, Remembered, Tuned, Tuner};
+
+const UNTUNED: u8 = 0;
+const TUNING: u8 = 1;
+const SETTLED: u8 = 2;
+
+/// The present functions of one kernel.
+#[derive(Debug)]
+pub struct KernelSlots {
+    kernel: &'static Kernel,
+    runtime: &'static Runtime,
+    /// By rising `n`. Never empty.
+    classes: Box<[Class]>,
+    state: AtomicU8,
+}
+
+#[derive(Debug)]
+struct Class {
+    n: u64,
+    /// For `n` equal to the class: may be a variant that serves this `n` alone.
+    exact: AtomicPtr<c_void>,
+    /// For the other `n` of the range: only a variant that serves every `n`.
+    near: AtomicPtr<c_void>,
+}
+
+impl KernelSlots {
+    fn new(kernel: &'static Kernel, runtime: &'static Runtime) -> KernelSlots {
+        let portable = kernel.variants.iter().find(|v| v.origin == Origin::Portable && v.exact.is_none());
+        // Without a portable variant the reference serves: slow, and the right answer.
+        let start = portable.map_or(kernel.reference, |variant| variant.entry).address().cast_mut();
+        let mut sizes = kernel.sizes.to_vec();
+        sizes.sort_unstable();
+        sizes.dedup();
+        if sizes.is_empty() {
+            sizes.push(*crate::candidate::count_range(kernel).start());
+        }
+        let classes =
+            sizes.into_iter().map(|n| Class { n, exact: AtomicPtr::new(start), near: AtomicPtr::new(start) }).collect();
+        KernelSlots { kernel, runtime, classes, state: AtomicU8::new(UNTUNED) }
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel
+    }
+
+    /// The function for this `n`. The first caller tunes the kernel (within the start-up budget) before it gets its
+    /// answer; everyone else gets the present answer at once.
+    #[inline]
+    pub fn entry_for(&self, n: u64) -> Entry {
+        if self.state.load(Ordering::Relaxed) != SETTLED {
+            self.first_use();
+        }
+        self.present(n)
+    }
+
+    /// The function for this `n` at this moment. Never tunes.
+    #[inline]
+    pub fn present(&self, n: u64) -> Entry {
+        let class = self.class_of(n);
+        let slot = if class.n == n { &class.exact } else { &class.near };
+        // Acquire: see the module's paragraph on memory ordering.
+        Entry::new(slot.load(Ordering::Acquire))
+    }
+
+    /// The smallest class that is not below `n`, else the largest.
+    #[inline]
+    fn class_of(&self, n: u64) -> &Class {
+        let last = self.classes.len() - 1;
+        &self.classes[self.classes.partition_point(|class| class.n < n).min(last)]
+    }
+
+    #[cold]
+    fn first_use(&self) {
+        // Relaxed: only one thread may win, and it takes nothing over from another.
+        if self.state.compare_exchange(UNTUNED, TUNING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            let tuned = self.runtime.tune_at_first_use(self);
+            // While another kernel is being tuned this one waits for a later use: two races at once would disturb each
+            // other, and nobody blocks.
+            self.state.store(if tuned { SETTLED } else { UNTUNED }, Ordering::Relaxed);
+        }
+    }
+
+    /// Puts decisions in force. Only verified candidates of this kernel get here.
+    fn install(&self, tuned: &Tuned) {
+        for choice in &tuned.choices {
+            let Some(class) = self.classes.iter().find(|class| class.n == choice.n) else { continue };
+            let is_ours = |kernel: &'static Kernel| core::ptr::eq(kernel, self.kernel);
+            if is_ours(choice.exact.kernel()) && choice.exact.serves(class.n) {
+                class.exact.store(choice.exact.entry().address().cast_mut(), Ordering::Release);
+            }
+            if let Some(near) = &choice.near
+                && is_ours(near.kernel())
+                && near.candidate().exact().is_none()
+            {
+                class.near.store(near.entry().address().cast_mut(), Ordering::Release);
+            }
+        }
+    }
+}
+
+/// All slots of a process, the tuner that fills them, and what it decided.
+#[derive(Debug)]
+pub struct Runtime {
+    /// By the kernel's address: two statics with one name are two kernels.
+    slots: Mutex<BTreeMap<usize, &'static KernelSlots>>,
+    tuning: Mutex<Tuning>,
+    reports: Mutex<BTreeMap<&'static str, Vec<CaseReport>>>,
+    budget: Duration,
+}
+
+#[derive(Debug)]
+struct Tuning {
+    tuner: Tuner,
+    spent: Duration,
+}
+
+/// A panic while a lock was held leaves plain data that is valid at every step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Runtime {
+    /// A runtime with a tuner of the caller's; `budget` is the CPU time that first uses may spend on tuning in all.
+    pub fn new(tuner: Tuner, budget: Duration) -> Runtime {
+        Runtime {
+            slots: Mutex::default(),
+            tuning: Mutex::new(Tuning { tuner, spent: Duration::ZERO }),
+            reports: Mutex::default(),
+            budget,
+        }
+    }
+
+    /// The runtime of the process: this CPU, and the overrides of the environment. A malformed override is ignored,
+    /// told once on standard error, and kept in [`Settings::malformed`].
+    pub fn global() -> &'static Runtime {
+        static GLOBAL: OnceLock<Runtime> = OnceLock::new();
+        GLOBAL.get_or_init(|| {
+            let settings = Settings::global();
+            for malformed in &settings.malformed {
+                eprintln!("kiln: {malformed}; the variable is ignored");
+            }
+            let cpu = detect::native().without(settings.removed_features);
+            let tuner = Tuner::new(cpu, Options::from_settings(settings));
+            Runtime::new(tuner, settings.budget.unwrap_or(PROCESS_BUDGET))
+        })
+    }
+
+    /// Changes what the tuner goes by: the CPU file's preferences, stored decisions, operand domains. Takes effect for
+    /// kernels that are not tuned yet.
+    pub fn configure(&self, change: impl FnOnce(&mut Options)) {
+        change(lock(&self.tuning).tuner.options_mut());
+    }
+
+    /// The slots of a kernel, made at the first call. Keep the reference: this takes a lock.
+    pub fn slots(&'static self, kernel: &'static Kernel) -> &'static KernelSlots {
+        let address = core::ptr::from_ref(kernel).addr();
+        // Leaked on purpose: one small table for each kernel that is used, for the life of the process.
+        lock(&self.slots).entry(address).or_insert_with(|| Box::leak(Box::new(KernelSlots::new(kernel, self))))
+    }
+
+    /// Tunes a kernel now, puts the decisions in force and returns them. Waits if another kernel is being tuned; no
+    /// caller of [`KernelSlots::entry_for`] waits for this.
+    pub fn tune(
+        &'static self,
+        kernel: &'static Kernel,
+        extra: Vec<Candidate>,
+        budget: Option<Duration>,
+        progress: &mut dyn FnMut(Event<'_>),
+    ) -> Vec<CaseReport> {
+        let slots = self.slots(kernel);
+        let tuned = {
+            let mut tuning = lock(&self.tuning);
+            let tuned = tuning.tuner.tune(kernel, extra, budget, progress);
+            self.adopt(&mut tuning, slots, &tuned);
+            tuned
+        };
+        slots.state.store(SETTLED, Ordering::Relaxed);
+        tuned.reports
+    }
+
+    /// The decisions in force, by kernel.
+    pub fn explain(&self) -> BTreeMap<&'static str, Vec<CaseReport>> {
+        lock(&self.reports).clone()
+    }
+
+    /// Whether the kernel was tuned; `false` if the tuner is busy.
+    fn tune_at_first_use(&self, slots: &KernelSlots) -> bool {
+        let mut tuning = match self.tuning.try_lock() {
+            Ok(tuning) => tuning,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let spent = CpuBudget::new(None);
+        let left = self.budget.saturating_sub(tuning.spent).min(self.budget / KERNEL_SHARE);
+        let tuned = tuning.tuner.tune(slots.kernel, Vec::new(), Some(left), &mut |_| ());
+        self.adopt(&mut tuning, slots, &tuned);
+        tuning.spent += spent.spent();
+        true
+    }
+
+    fn adopt(&self, tuning: &mut Tuning, slots: &KernelSlots, tuned: &Tuned) {
+        slots.install(tuned);
+        let previous = tuning.tuner.options_mut().previous.entry(slots.kernel.name.to_owned()).or_default();
+        for choice in &tuned.choices {
+            let exact = choice.exact.candidate().short_name().to_owned();
+            let near =
+                choice.near.as_ref().map_or_else(|| exact.clone(), |near| near.candidate().short_name().to_owned());
+            previous.insert(choice.n, Remembered { exact, near });
+        }
+        lock(&self.reports).insert(slots.kernel.name, tuned.reports.clone());
+    }
+}
+
+/// The slots of a kernel in the runtime of the process. Takes a lock; a static [`LazySlots`] does not after its first use.
+pub fn slots(kernel: &'static Kernel) -> &'static KernelSlots {
+    Runtime::global().slots(kernel)
+}
+
+/// Slots for a static: looked up in the runtime of the process once.
+#[derive(Debug)]
+pub struct LazySlots {
+    kernel: &'static Kernel,
+    slots: OnceLock<&'static KernelSlots>,
+}
+
+impl LazySlots {
+    /// Slots of this kernel.
+    pub const fn new(kernel: &'static Kernel) -> LazySlots {
+        LazySlots { kernel, slots: OnceLock::new() }
+    }
+
+    /// The slots.
+    #[inline]
+    pub fn get(&self) -> &'static KernelSlots {
+        self.slots.get_or_init(|| slots(self.kernel))
+    }
+}

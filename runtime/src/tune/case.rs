@@ -1,0 +1,320 @@
+//! One kernel at one size class.
+
+use kiln_kernels::catalogue::Kernel;
+
+use super::{Choice, Contestant, CpuBudget, Event, Field, Remembered, STARTUP_CANDIDATES, Tuner, portable};
+use crate::explain::{CandidateReport, CaseReport, Reason, State};
+use crate::race::{Bench, Budget, Entrant, Ground, Measured, Outcome, Place, Rules, Sample, Standing, race};
+use crate::settings::TuneMode;
+use crate::timer::{Clock, Core};
+use crate::verify::{Arena, Verified};
+
+pub(super) struct Case<'a, 'p> {
+    pub tuner: &'a mut Tuner,
+    pub kernel: &'static Kernel,
+    pub n: u64,
+    pub contestants: &'a mut [Contestant],
+    pub budget: &'a mut CpuBudget,
+    pub progress: &'a mut (dyn FnMut(Event<'_>) + 'p),
+}
+
+/// A decision on its way to a report: indices of contestants.
+struct Pick {
+    exact: usize,
+    near: Option<usize>,
+    reason: Reason,
+    place: Option<Place>,
+}
+
+/// What is known of the race: for each contestant its measurement, or why it did not take part.
+enum Part {
+    Raced(Measured),
+    Absent(String),
+}
+
+impl Case<'_, '_> {
+    pub fn decide(mut self) -> (CaseReport, Option<Choice>) {
+        let mut notes = Vec::new();
+        let contestants = self.contestants.len();
+        let absent = |why: &str| (0..contestants).map(|_| Part::Absent(why.to_owned())).collect();
+        let (pick, parts): (Option<Pick>, Vec<Part>) = if let Some(pick) = self.forced(&mut notes) {
+            (Some(pick), absent("another variant is forced"))
+        } else {
+            match self.tuner.options.mode {
+                TuneMode::Off => (self.fallback(false, Reason::Static), absent("tuning is off")),
+                TuneMode::Static => (self.fallback(true, Reason::Static), absent("nothing is measured in static mode")),
+                TuneMode::Race => match self.remembered(&mut notes) {
+                    Some(pick) => (Some(pick), absent("an earlier decision is used")),
+                    None => self.raced(),
+                },
+            }
+        };
+        self.report(pick, parts, notes)
+    }
+
+    fn serves(&self, index: usize) -> bool {
+        self.contestants[index].candidate.exact().is_none_or(|exact| exact == self.n)
+    }
+
+    fn is_generic(&self, index: usize) -> bool {
+        self.contestants[index].candidate.exact().is_none()
+    }
+
+    fn find(&self, short_name: &str) -> Option<usize> {
+        self.contestants.iter().position(|contestant| contestant.candidate.short_name() == short_name)
+    }
+
+    fn verified(&mut self, index: usize) -> Option<Verified> {
+        self.tuner.verified(self.kernel, &mut self.contestants[index], self.progress)
+    }
+
+    /// The first of these that passes its check.
+    fn first_good(&mut self, order: impl IntoIterator<Item = Option<usize>>) -> Option<usize> {
+        order.into_iter().flatten().find(|&index| self.verified(index).is_some())
+    }
+
+    fn preferred(&self) -> Option<usize> {
+        self.tuner.options.prefer.get(self.kernel.name).and_then(|name| self.find(name))
+    }
+
+    /// Without a measurement: the CPU file's preference if it may be asked, else portable, else whatever passes.
+    fn fallback(&mut self, prefer: bool, reason: Reason) -> Option<Pick> {
+        let preferred = if prefer { self.preferred() } else { None };
+        let order = |case: &Self, fits: &dyn Fn(usize) -> bool| -> Vec<Option<usize>> {
+            let rest = (0..case.contestants.len()).map(Some);
+            let first = [preferred, portable(case.contestants)];
+            first.into_iter().chain(rest).map(|index| index.filter(|&index| fits(index))).collect()
+        };
+        let exact = order(self, &|index| self.serves(index));
+        let near = order(self, &|index| self.is_generic(index));
+        let exact = self.first_good(exact)?;
+        let near = self.first_good(near);
+        Some(Pick { exact, near, reason, place: None })
+    }
+
+    fn forced(&mut self, notes: &mut Vec<String>) -> Option<Pick> {
+        let name = self.tuner.options.force.get(self.kernel.name)?.clone();
+        let mut refuse = |why: &str| {
+            notes.push(format!("forced variant {name:?} is not used: {why}"));
+            None
+        };
+        let Some(index) = self.find(&name) else { return refuse("there is no such variant") };
+        if !self.serves(index) {
+            return refuse("it serves another size alone");
+        }
+        if self.verified(index).is_none() {
+            let why = self.contestants[index].out.as_ref().map_or("it failed", |(_, why)| why);
+            return refuse(why);
+        }
+        let near = if self.is_generic(index) { Some(index) } else { self.fallback(true, Reason::Forced)?.near };
+        Some(Pick { exact: index, near, reason: Reason::Forced, place: None })
+    }
+
+    fn remembered(&mut self, notes: &mut Vec<String>) -> Option<Pick> {
+        let Remembered { exact, near } = self.tuner.options.remembered.get(self.kernel.name)?.get(&self.n)?.clone();
+        let mut usable = |name: &str, generic: bool| {
+            let why = match self.find(name) {
+                None => "there is no such variant".to_owned(),
+                Some(index) if !self.serves(index) || (generic && !self.is_generic(index)) => {
+                    "it does not serve this size".to_owned()
+                }
+                Some(index) if self.verified(index).is_some() => return Some(index),
+                Some(index) => self.contestants[index].out.as_ref().map_or_else(String::new, |(_, why)| why.clone()),
+            };
+            notes.push(format!("remembered variant {name:?} is not used: {why}"));
+            None
+        };
+        let exact = usable(&exact, false)?;
+        let near = usable(&near, true)?;
+        Some(Pick { exact, near: Some(near), reason: Reason::Remembered, place: None })
+    }
+
+    /// Who races.
+    fn field(&self) -> Vec<usize> {
+        let ready = |&index: &usize| self.contestants[index].out.is_none() && self.serves(index);
+        let everyone = (0..self.contestants.len()).filter(ready);
+        if self.tuner.options.field == Field::Everyone {
+            return everyone.collect();
+        }
+        let mut field: Vec<usize> = self.preferred().filter(ready).into_iter().collect();
+        for index in everyone.filter(|&index| self.contestants[index].candidate.startup()) {
+            if field.len() < STARTUP_CANDIDATES && !field.contains(&index) {
+                field.push(index);
+            }
+        }
+        if let Some(portable) = portable(self.contestants).filter(ready)
+            && !field.contains(&portable)
+            && field.len() < STARTUP_CANDIDATES
+        {
+            field.push(portable);
+        }
+        field
+    }
+
+    fn raced(&mut self) -> (Option<Pick>, Vec<Part>) {
+        let field = self.field();
+        let mut parts: Vec<Part> = (0..self.contestants.len())
+            .map(|index| {
+                let why = if field.contains(&index) { "time ran out" } else { "not in the start-up race" };
+                Part::Absent(why.to_owned())
+            })
+            .collect();
+        let mut entrants: Vec<(usize, Verified)> = Vec::new();
+        for index in field {
+            if !self.budget.left() {
+                break;
+            }
+            if let Some(verified) = self.verified(index) {
+                entrants.push((index, verified));
+            }
+        }
+        let Some(outcome) = self.race(&entrants) else {
+            return (self.fallback(true, Reason::Budget), parts);
+        };
+        for ((index, _), measured) in entrants.iter().zip(&outcome.measured) {
+            if measured.standing != Standing::Unmeasured {
+                parts[*index] = Part::Raced(*measured);
+            }
+        }
+        let pick = match outcome.best {
+            Some(place) => {
+                let near = match outcome.near {
+                    Some(near) => Some(entrants[near.winner].0),
+                    None => self.fallback(true, Reason::Budget).and_then(|pick| pick.near),
+                };
+                let reason = match place.ground {
+                    Ground::Fastest => Reason::Fastest,
+                    Ground::Tie => Reason::Tie,
+                    Ground::Budget => Reason::Budget,
+                    Ground::Only => Reason::Only,
+                };
+                Some(Pick { exact: entrants[place.winner].0, near, reason, place: Some(place) })
+            }
+            None => self.fallback(true, Reason::Budget),
+        };
+        (pick, parts)
+    }
+
+    fn race(&mut self, entrants: &[(usize, Verified)]) -> Option<Outcome> {
+        if entrants.is_empty() {
+            return None;
+        }
+        let case = case_name(self.kernel, self.n);
+        (self.progress)(Event::Racing { case: &case, entrants: entrants.len() });
+        let options = &self.tuner.options;
+        let previous = options.previous.get(self.kernel.name).and_then(|classes| classes.get(&self.n));
+        let facts: Vec<Entrant> = entrants
+            .iter()
+            .map(|(index, verified)| {
+                let name = verified.candidate().short_name();
+                Entrant {
+                    generic: self.is_generic(*index),
+                    size: verified.candidate().instructions(),
+                    held: previous.is_some_and(|previous| previous.exact == name),
+                    held_near: previous.is_some_and(|previous| previous.near == name),
+                }
+            })
+            .collect();
+        let clock = &*self.tuner.clock;
+        let rules = Rules::new(clock.microsecond(), clock.step(), options.seed ^ self.n);
+        let prepare = options.prepare.get(self.kernel.name).copied();
+        let arena = Arena::for_timing(self.kernel, self.n, options.seed, prepare).ok()?;
+        let mut timed = Timed { arena, entrants, clock };
+        Some(race(&mut timed, &facts, &rules, self.budget))
+    }
+
+    fn report(mut self, pick: Option<Pick>, parts: Vec<Part>, mut notes: Vec<String>) -> (CaseReport, Option<Choice>) {
+        let work = self.n.max(1) as f64;
+        let winner = pick.as_ref().map(|pick| pick.exact);
+        let candidates = parts
+            .into_iter()
+            .enumerate()
+            .map(|(index, part)| {
+                let contestant = &self.contestants[index];
+                let (measured, absent) = match part {
+                    Part::Raced(measured) => (Some(measured), None),
+                    Part::Absent(why) => (None, Some(why)),
+                };
+                let (state, why) = if winner == Some(index) {
+                    (State::Won, None)
+                } else if let Some((state, why)) = &contestant.out {
+                    (*state, Some(why.clone()))
+                } else if !self.serves(index) {
+                    (State::Ineligible, contestant.candidate.exact().map(|exact| format!("serves n = {exact} alone")))
+                } else {
+                    let state = match measured.map_or(Standing::Unmeasured, |measured| measured.standing) {
+                        // The race's winner is the pick, which is handled above.
+                        Standing::Won | Standing::Tied => State::Tied,
+                        Standing::Lost => State::Lost,
+                        Standing::Dropped => State::Dropped,
+                        Standing::Unmeasured => State::Unmeasured,
+                    };
+                    (state, absent)
+                };
+                CandidateReport {
+                    variant: contestant.candidate.name().to_owned(),
+                    state,
+                    why,
+                    ticks: measured.and_then(|measured| measured.time).map(|time| time / work),
+                    spread: measured.and_then(|measured| measured.spread),
+                    rounds: measured.map_or(0, |measured| measured.rounds),
+                }
+            })
+            .collect();
+        let (chosen, origin, reason) = match &pick {
+            Some(pick) => {
+                let candidate = &self.contestants[pick.exact].candidate;
+                (candidate.name().to_owned(), candidate.origin().word(), pick.reason)
+            }
+            None => {
+                notes.push("no variant passed its check; the reference is used".to_owned());
+                (format!("{}/reference", self.kernel.name), "portable", Reason::Only)
+            }
+        };
+        let near = pick.as_ref().and_then(|pick| pick.near).filter(|near| Some(*near) != winner);
+        let report = CaseReport {
+            kernel: self.kernel.name.to_owned(),
+            case: case_name(self.kernel, self.n),
+            chosen,
+            origin,
+            reason,
+            margin: pick.as_ref().and_then(|pick| pick.place?.margin),
+            p_value: pick.as_ref().and_then(|pick| pick.place?.p_value),
+            near: near.map(|near| self.contestants[near].candidate.name().to_owned()),
+            notes,
+            candidates,
+        };
+        let choice = pick.and_then(|pick| {
+            let exact = self.verified(pick.exact)?;
+            let near = pick.near.and_then(|near| self.verified(near));
+            Some(Choice { n: self.n, exact, near })
+        });
+        (report, choice)
+    }
+}
+
+fn case_name(kernel: &Kernel, n: u64) -> String {
+    if kernel.sizes.is_empty() { String::new() } else { format!("n={n}") }
+}
+
+/// Verified candidates on one set of buffers, timed with a clock.
+struct Timed<'a> {
+    arena: Arena,
+    entrants: &'a [(usize, Verified)],
+    clock: &'a dyn Clock,
+}
+
+impl Bench for Timed<'_> {
+    fn window(&mut self, candidate: usize, calls: u32) -> Sample {
+        let Some((_, verified)) = self.entrants.get(candidate) else {
+            return Sample { time: None, core: Core::Unknown };
+        };
+        let begin = self.clock.read();
+        self.arena.repeat(verified, calls);
+        let end = self.clock.read();
+        Sample {
+            time: end.time.checked_sub(begin.time),
+            core: if begin.core == end.core { begin.core } else { Core::Changed },
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Do callers get a right function at every moment, and the decision once there is one?
+#![cfg(target_arch = "x86_64")]
+
+mod common;
+
+use std::sync::Barrier;
+use std::time::Duration;
+
+use common::*;
+use kiln_kernels::catalogue::{Kernel, Variant, Word};
+use kiln_runtime::detect;
+use kiln_runtime::dispatch::{KernelSlots, LazySlots, Runtime};
+use kiln_runtime::settings::TuneMode;
+use kiln_runtime::tune::{Options, Tuner};
+
+static VARIANTS: [Variant; 5] = [PORTABLE, SLOW, RIGHT, EXACT_8, WRONG_AT_9];
+static KERNEL: Kernel = kernel(&VARIANTS);
+
+fn runtime(options: Options, budget: Duration) -> &'static Runtime {
+    let tuner = Tuner::with_clock(detect::native(), Box::new(WorkClock), options);
+    Box::leak(Box::new(Runtime::new(tuner, budget)))
+}
+
+fn is_right(slots: &KernelSlots, n: usize) {
+    let (mut r, mut a) = (vec![1u64; n], vec![u64::MAX; n]);
+    let words = [
+        Word { pointer: r.as_mut_ptr().cast() },
+        Word { pointer: a.as_mut_ptr().cast() },
+        Word { integer: n as u64 },
+        Word { integer: 2 },
+    ];
+    // SAFETY: the entry is a variant of this kernel that runs on this CPU and serves this n; `r` and `a` have n limbs.
+    let carry = unsafe { (slots.kernel().call)(slots.entry_for(n as u64), &words) };
+    // (2^64n - 1) * 2 + (1 + 2^64 + …): carry 1 out, and the low limb is 2^64 - 2 + 1.
+    assert_eq!((carry, r.first().copied()), if n == 0 { (0, None) } else { (2 - u64::from(n == 1), Some(u64::MAX)) });
+}
+
+#[test]
+fn first_use_tunes_and_each_n_goes_to_its_class() {
+    let slots = runtime(Options::default(), Duration::from_secs(60)).slots(&KERNEL);
+    assert_eq!(slots.present(8), PORTABLE.entry, "nothing is decided yet");
+    assert_eq!(slots.entry_for(8), EXACT_8.entry);
+    // Only n = 8 itself may go to the variant that serves 8 alone.
+    for n in [0, 1, 3, 4, 5, 7, 9, 31, 32, 33, 1000, u64::MAX] {
+        assert_eq!(slots.entry_for(n), RIGHT.entry, "n = {n}");
+    }
+}
+
+#[test]
+fn modes_and_budgets() {
+    let off = runtime(Options { mode: TuneMode::Off, ..Options::default() }, Duration::from_secs(60)).slots(&KERNEL);
+    assert_eq!(off.entry_for(8), PORTABLE.entry);
+    let broke = runtime(Options::default(), Duration::ZERO);
+    broke.configure(|options| {
+        options.prefer.insert("toy.mul_add".into(), "slow.u2".into());
+    });
+    assert_eq!(broke.slots(&KERNEL).entry_for(8), SLOW.entry);
+    assert_eq!(broke.explain()["toy.mul_add"].len(), 3);
+    // Asked for, it takes what it takes.
+    broke.tune(&KERNEL, Vec::new(), None, &mut |_| ());
+    assert_eq!(broke.slots(&KERNEL).entry_for(8), EXACT_8.entry);
+}
+
+#[test]
+fn many_threads_always_get_a_right_function() {
+    let slots = runtime(Options::default(), Duration::from_secs(60)).slots(&KERNEL);
+    let barrier = Barrier::new(8);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                barrier.wait();
+                for n in (0..40).cycle().take(4000) {
+                    is_right(slots, n);
+                }
+            });
+        }
+    });
+    assert_eq!(slots.entry_for(4), RIGHT.entry);
+}
+
+#[test]
+fn asking_while_a_kernel_is_tuned_gets_the_present_answer() {
+    let runtime = runtime(Options::default(), Duration::from_secs(60));
+    let slots = runtime.slots(&KERNEL);
+    let mut asked = 0;
+    // From inside the tuner, which holds its lock: an answer that waited would never come.
+    runtime.tune(&KERNEL, Vec::new(), None, &mut |_| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| is_right(slots, 9)).join().unwrap();
+        });
+        is_right(slots, 9);
+        asked += 1;
+    });
+    assert!(asked > 3);
+}
+
+#[test]
+fn nothing_that_passes_leaves_the_reference() {
+    static BAD: [Variant; 1] = [WRONG_AT_9];
+    static BAD_KERNEL: Kernel = kernel(&BAD);
+    let slots = runtime(Options::default(), Duration::from_secs(60)).slots(&BAD_KERNEL);
+    assert_eq!(slots.entry_for(9), BAD_KERNEL.reference);
+}
+
+#[test]
+fn the_runtime_of_the_process_serves_statics() {
+    static SLOTS: LazySlots = LazySlots::new(&KERNEL);
+    assert!(std::ptr::eq(SLOTS.get(), kiln_runtime::dispatch::slots(&KERNEL)));
+    is_right(SLOTS.get(), 8);
+    is_right(SLOTS.get(), 33);
+}
