@@ -1,4 +1,60 @@
-//! The compiled catalogue of Kiln.
+//! The compiled catalogue of Kiln: every shipped variant of every kernel, a plain reference, and the types that
+//! `kernels!` fills in.
+//!
+//! Nothing here chooses: `kiln-runtime` detects, verifies, races and dispatches. Another crate makes a catalogue of its own
+//! spec files with [`kernels!`].
+
+extern crate self as kiln_kernels;
 
 pub mod catalogue;
 pub mod reference;
+
+pub use kiln_macros::kernels;
+
+/// Rows of limbs.
+#[cfg(feature = "limb")]
+pub mod limb {
+    kiln_macros::kernels! {
+        specs: ["../specs/kernels/limb64_mul_add.toml", "../specs/kernels/limb32_mul_add.toml"],
+        cpus: [
+            "../specs/cpus/generic.toml",
+            "../specs/cpus/westmere.toml",
+            "../specs/cpus/sandybridge.toml",
+            "../specs/cpus/haswell.toml",
+            "../specs/cpus/zen3.toml",
+        ],
+    }
+}
+
+/// What every family that is compiled in brings, family by family.
+struct Family {
+    kernels: &'static [&'static catalogue::Kernel],
+    specs: &'static [catalogue::SpecText],
+    cpus: &'static [catalogue::SpecText],
+    preferences: &'static [catalogue::CpuPreference],
+}
+
+static FAMILIES: &[Family] = &[
+    #[cfg(feature = "limb")]
+    Family { kernels: limb::KERNELS, specs: limb::SPECS, cpus: limb::CPUS, preferences: limb::PREFERENCES },
+];
+
+/// Every shipped kernel of every family that is compiled in.
+pub fn kernels() -> impl Iterator<Item = &'static catalogue::Kernel> {
+    FAMILIES.iter().flat_map(|family| family.kernels.iter().copied())
+}
+
+/// The shipped kernel specs, as compiled in.
+pub fn specs() -> impl Iterator<Item = &'static catalogue::SpecText> {
+    FAMILIES.iter().flat_map(|family| family.specs)
+}
+
+/// The shipped CPU files, as compiled in: the same for every family, so those of the first.
+pub fn cpus() -> impl Iterator<Item = &'static catalogue::SpecText> {
+    FAMILIES.iter().take(1).flat_map(|family| family.cpus)
+}
+
+/// What each CPU file prefers before anything is measured.
+pub fn preferences() -> impl Iterator<Item = &'static catalogue::CpuPreference> {
+    FAMILIES.iter().take(1).flat_map(|family| family.preferences)
+}

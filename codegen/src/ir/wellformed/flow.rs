@@ -230,7 +230,8 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
     }
 
     fn write(&mut self, at: Site, reg: R, state: &mut State<R>) {
-        if self.counters.contains(&reg) {
+        // An allocated counter may be spilled, and its register used for something else meanwhile.
+        if self.frame.is_none() && self.counters.contains(&reg) {
             self.ill(at, Rule::CounterWritten(reg.into()));
         }
         if let (Some(frame), Some(physical)) = (self.frame, reg.physical()) {

@@ -1,0 +1,337 @@
+//! Compiled variants to the tokens of a catalogue. Knows the catalogue's types by path; knows no algorithm.
+
+use crate::input::Input;
+use kiln_codegen::backend::banner::banner;
+use kiln_codegen::backend::{rust_naked, rust_portable};
+use kiln_codegen::compile::{Compiled, Form};
+use kiln_codegen::family::Parameters;
+use kiln_codegen::plan::symbol;
+use kiln_codegen::spec::{Access, ArgumentKind, KernelSpec, Specs};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+/// Everything that one call of `kernels!` expands to.
+pub fn catalogue(specs: &Specs, compiled: &[Compiled<'_>], input: &Input) -> TokenStream {
+    let kernels = specs.kernels.iter().map(|kernel| {
+        let path = &input.specs.iter().find(|file| file.given == kernel.file).expect("a file of the call").absolute;
+        let path = path.to_string_lossy();
+        let variants: Vec<_> =
+            compiled.iter().filter(|variant| std::ptr::eq(variant.plan.kernel, kernel)).collect();
+        kernel_items(kernel, &variants, &path)
+    });
+    let statics = specs.kernels.iter().map(|kernel| static_name(kernel));
+    let text = |files: &[crate::input::File]| {
+        let texts = files.iter().map(|file| {
+            let (given, path) = (&file.given, file.absolute.to_string_lossy());
+            quote!(::kiln_kernels::catalogue::SpecText { path: #given, text: include_str!(#path) })
+        });
+        quote!(&[#(#texts),*])
+    };
+    let (spec_texts, cpu_texts) = (text(&input.specs), text(&input.cpus));
+    let preferences = specs.cpus.iter().map(|cpu| {
+        let name = &cpu.name;
+        let identity = match &cpu.identify {
+            None => quote!(None),
+            Some(identity) => {
+                let (vendor, family, models) = (&identity.vendor.value, identity.family.value, &identity.models);
+                let models = models.iter().map(|model| model.to_owned());
+                quote!(Some(::kiln_kernels::catalogue::CpuIdentity {
+                    vendor: #vendor, family: #family, models: &[#(#models),*],
+                }))
+            }
+        };
+        let prefer = cpu.prefer.iter().map(|(kernel, variant)| {
+            let variant = format!("{kernel}/{}", variant.value);
+            quote!((#kernel, #variant))
+        });
+        quote!(::kiln_kernels::catalogue::CpuPreference { name: #name, identity: #identity, prefer: &[#(#prefer),*] })
+    });
+    quote! {
+        #(#kernels)*
+        /// Every kernel of this call.
+        pub static KERNELS: &[&::kiln_kernels::catalogue::Kernel] = &[#(&#statics),*];
+        /// The kernel specs, as compiled in.
+        pub static SPECS: &[::kiln_kernels::catalogue::SpecText] = #spec_texts;
+        /// The CPU files, as compiled in.
+        pub static CPUS: &[::kiln_kernels::catalogue::SpecText] = #cpu_texts;
+        /// What each CPU file prefers before anything is measured.
+        pub static PREFERENCES: &[::kiln_kernels::catalogue::CpuPreference] = &[#(#preferences),*];
+    }
+}
+
+fn static_name(kernel: &KernelSpec) -> Ident {
+    format_ident!("{}", symbol(&kernel.kernel).to_uppercase())
+}
+
+/// One argument of the raw function: name, type, and how a safe body gets it.
+struct Raw {
+    name: Ident,
+    ty: TokenStream,
+    from_word: TokenStream,
+}
+
+fn raw_arguments(kernel: &KernelSpec, bits: u32) -> Vec<Raw> {
+    let limb = format_ident!("u{bits}");
+    let raw = |(index, argument): (usize, &kiln_codegen::spec::Argument)| {
+        let (ty, from_word) = match argument.kind {
+            ArgumentKind::Limbs { .. } if argument.access == Access::In => {
+                (quote!(*const #limb), quote!(words[#index].pointer.cast::<#limb>().cast_const()))
+            }
+            ArgumentKind::Limbs { .. } => (quote!(*mut #limb), quote!(words[#index].pointer.cast::<#limb>())),
+            ArgumentKind::Count { .. } => (quote!(usize), quote!(words[#index].integer as usize)),
+            ArgumentKind::Limb => (quote!(#limb), quote!(words[#index].integer as #limb)),
+        };
+        Raw { name: format_ident!("{}", argument.name.value), ty, from_word }
+    };
+    kernel.arguments.iter().enumerate().map(raw).collect()
+}
+
+fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> TokenStream {
+    let contract = variants.first().expect("a spec has variants").plan.contract;
+    let bits = contract.limb_bits;
+    let raw = raw_arguments(kernel, bits);
+    let limb = format_ident!("u{bits}");
+    let returns = contract.returns.then(|| quote!(-> #limb));
+    let module = format_ident!("{}", symbol(&kernel.kernel));
+    let entries = variants.iter().map(|variant| variant_item(kernel, variant, &raw, &returns));
+    let variants = variants.iter().map(|variant| variant_row(variant));
+    let reference = wrapper(kernel, &raw, &returns, &format_ident!("reference"), &Body::Reference(&module));
+    let types: Vec<_> = raw.iter().map(|raw| &raw.ty).collect();
+    let from_words = raw.iter().map(|raw| &raw.from_word);
+    let arguments = kernel.arguments.iter().map(|argument| argument_row(kernel, argument, bits));
+    let (static_name, name, math) = (static_name(kernel), &kernel.kernel.value, &kernel.math);
+    let (file, hash, sizes, gives) = (&kernel.file, &kernel.hash, &kernel.sizes, contract.returns);
+    let doc = format!("`{name}`: {math}");
+    let count = raw.len();
+    let result = if contract.returns { quote!(u64::from(result)) } else { quote!({ let () = result; 0 }) };
+    quote! {
+        #[doc = #doc]
+        pub static #static_name: ::kiln_kernels::catalogue::Kernel = ::kiln_kernels::catalogue::Kernel {
+            name: #name,
+            math: #math,
+            arguments: &[#(#arguments),*],
+            returns: #gives,
+            sizes: &[#(#sizes),*],
+            spec_file: #file,
+            spec_text: include_str!(#path),
+            spec_hash: #hash,
+            reference: ::kiln_kernels::catalogue::Entry::new(#module::reference as *const ::core::ffi::c_void),
+            variants: {
+                use #module::*;
+                &[#(#variants),*]
+            },
+            call: #module::call,
+        };
+
+        #[doc = #doc]
+        #[allow(clippy::all, unused_imports, missing_docs, reason = "generated")]
+        pub mod #module {
+            /// The type of every entry of this kernel, on targets with the System V convention.
+            #[cfg(target_arch = "x86_64")]
+            pub type Function = unsafe extern "sysv64" fn(#(#types),*) #returns;
+            /// The type of every entry of this kernel.
+            #[cfg(not(target_arch = "x86_64"))]
+            pub type Function = unsafe extern "C" fn(#(#types),*) #returns;
+
+            /// Calls an entry of this kernel.
+            ///
+            /// # Safety
+            /// As `Kernel::call` says.
+            pub unsafe fn call(
+                entry: ::kiln_kernels::catalogue::Entry,
+                words: &[::kiln_kernels::catalogue::Word],
+            ) -> u64 {
+                assert_eq!(words.len(), #count, "one word an argument");
+                // SAFETY: the caller vouches that the entry keeps this contract, so it is a function of this type, and
+                // for what the words point at; each word is read as the contract's argument says.
+                let result = unsafe {
+                    let function = ::core::mem::transmute::<*const ::core::ffi::c_void, Function>(entry.address());
+                    function(#(#from_words),*)
+                };
+                #result
+            }
+
+            #reference
+            #(#entries)*
+        }
+    }
+}
+
+fn argument_row(kernel: &KernelSpec, argument: &kiln_codegen::spec::Argument, bits: u32) -> TokenStream {
+    let index_of = |name: &str| kernel.arguments.iter().position(|other| other.name.value == name).expect("checked");
+    let kind = match &argument.kind {
+        ArgumentKind::Limbs { count } => {
+            let count = index_of(count);
+            quote!(Limbs { bits: #bits, count: #count })
+        }
+        ArgumentKind::Count { min, max } => quote!(Count { min: #min, max: #max }),
+        ArgumentKind::Limb => quote!(Limb { bits: #bits }),
+    };
+    let access = match argument.access {
+        Access::In => quote!(In),
+        Access::Out => quote!(Out),
+        Access::InOut => quote!(InOut),
+    };
+    let may_equal = argument.may_equal.iter().map(|name| index_of(name));
+    let (name, secret) = (&argument.name.value, argument.secret);
+    quote!(::kiln_kernels::catalogue::Argument {
+        name: #name,
+        kind: ::kiln_kernels::catalogue::ArgumentKind::#kind,
+        access: ::kiln_kernels::catalogue::Access::#access,
+        may_equal: &[#(#may_equal),*],
+        secret: #secret,
+    })
+}
+
+/// The name of a variant's function in its kernel's module.
+fn function_name(variant: &Compiled<'_>) -> Ident {
+    let own = variant.plan.name.split_once('/').map_or(variant.plan.name.as_str(), |(_, own)| own);
+    format_ident!("{}", symbol(own))
+}
+
+fn variant_row(variant: &Compiled<'_>) -> TokenStream {
+    let (name, strategy, startup) = (&variant.plan.name, &variant.plan.strategy.name.value, variant.plan.startup);
+    let features: Vec<&str> = variant.features.names();
+    let (hash, instructions, function) = (&variant.code_hash, variant.instructions, function_name(variant));
+    let exact = match variant.plan.parameters {
+        Parameters::Exact(limbs) => {
+            let limbs = u64::from(limbs);
+            quote!(Some(#limbs))
+        }
+        Parameters::Unrolled { .. } => quote!(None),
+    };
+    let (origin, gate) = match variant.form {
+        Form::Portable => (quote!(Portable), None),
+        Form::Machine(_) => (quote!(Compiled), Some(quote!(#[cfg(target_arch = "x86_64")]))),
+    };
+    quote! {
+        #gate
+        ::kiln_kernels::catalogue::Variant {
+            name: #name,
+            strategy: #strategy,
+            origin: ::kiln_kernels::catalogue::Origin::#origin,
+            features: &[#(#features),*],
+            exact: #exact,
+            startup: #startup,
+            entry: ::kiln_kernels::catalogue::Entry::new(#function as *const ::core::ffi::c_void),
+            code_hash: #hash,
+            instructions: #instructions,
+        }
+    }
+}
+
+fn variant_item(
+    kernel: &KernelSpec,
+    variant: &Compiled<'_>,
+    raw: &[Raw],
+    returns: &Option<TokenStream>,
+) -> TokenStream {
+    let (name, banner) = (function_name(variant), banner(variant));
+    match &variant.form {
+        Form::Machine(func) => {
+            let item = rust_naked::item(func, &name.to_string(), &banner);
+            quote!(#[cfg(target_arch = "x86_64")] #item)
+        }
+        Form::Portable => {
+            let safe = format!("{name}_safe");
+            let items = rust_portable::items(&variant.func, &safe, &banner);
+            let (distinct, in_place) = (items.distinct, items.in_place);
+            let safe = format_ident!("{safe}");
+            let in_place_name = in_place.is_some().then(|| format_ident!("{safe}_in_place"));
+            let entry = wrapper(kernel, raw, returns, &name, &Body::Safe { safe: &safe, in_place: in_place_name });
+            quote!(#distinct #in_place #entry)
+        }
+    }
+}
+
+/// What a raw entry over safe Rust calls.
+enum Body<'a> {
+    /// The plain reference of the kernel with this symbol; equal pointers go through a copy.
+    Reference(&'a Ident),
+    /// Generated functions.
+    Safe { safe: &'a Ident, in_place: Option<Ident> },
+}
+
+/// A raw entry that makes slices of its pointers and calls safe Rust.
+fn wrapper(
+    kernel: &KernelSpec,
+    raw: &[Raw],
+    returns: &Option<TokenStream>,
+    name: &Ident,
+    body: &Body<'_>,
+) -> TokenStream {
+    let ident = |name: &str| format_ident!("{name}");
+    let (mut distinct, mut in_place, mut equal) = (Vec::new(), Vec::new(), Vec::new());
+    let mut copies = Vec::new();
+    for argument in &kernel.arguments {
+        let own = ident(&argument.name.value);
+        match &argument.kind {
+            ArgumentKind::Limbs { count } => {
+                let count = ident(count);
+                let slice = if argument.access == Access::In {
+                    quote!(unsafe { ::core::slice::from_raw_parts(#own, #count) })
+                } else {
+                    quote!(unsafe { ::core::slice::from_raw_parts_mut(#own, #count) })
+                };
+                match argument.may_equal.first() {
+                    Some(other) => {
+                        let other = ident(other);
+                        equal.push(quote!(::core::ptr::eq(#own, #other.cast_const())));
+                        copies.push(quote!(let #own = #slice.to_vec();));
+                        if let Body::Reference(_) = body {
+                            in_place.push(quote!(&#own));
+                        }
+                    }
+                    None => in_place.push(slice.clone()),
+                }
+                distinct.push(slice);
+            }
+            ArgumentKind::Count { .. } => {}
+            ArgumentKind::Limb => {
+                distinct.push(quote!(#own));
+                in_place.push(quote!(#own));
+            }
+        }
+    }
+    let (call, call_in_place) = match body {
+        Body::Reference(module) => {
+            (quote!(::kiln_kernels::reference::#module), quote!(::kiln_kernels::reference::#module))
+        }
+        Body::Safe { safe, in_place } => (quote!(#safe), quote!(#in_place)),
+    };
+    let copies = if let Body::Reference(_) = body { quote!(#(#copies)*) } else { TokenStream::new() };
+    let dispatch = if equal.is_empty() {
+        quote!(#call(#(#distinct),*))
+    } else {
+        quote! {
+            if #(#equal)||* {
+                #copies
+                #call_in_place(#(#in_place),*)
+            } else {
+                #call(#(#distinct),*)
+            }
+        }
+    };
+    let parameters: Vec<_> = raw
+        .iter()
+        .map(|raw| {
+            let (name, ty) = (&raw.name, &raw.ty);
+            quote!(#name: #ty)
+        })
+        .collect();
+    let doc = "# Safety\nThe pointers are valid for the count, aligned, and overlap only as the contract says.";
+    let function = |abi: &str, gate: TokenStream| {
+        quote! {
+            #[doc = #doc]
+            #gate
+            pub unsafe extern #abi fn #name(#(#parameters),*) #returns {
+                // SAFETY: in this body every slice is made from a pointer and a count that the caller vouches for; equal
+                // pointers are made into one slice, never into two.
+                #dispatch
+            }
+        }
+    };
+    let x86 = function("sysv64", quote!(#[cfg(target_arch = "x86_64")]));
+    let other = function("C", quote!(#[cfg(not(target_arch = "x86_64"))]));
+    quote!(#x86 #other)
+}
