@@ -79,6 +79,16 @@ pub enum Command {
     /// Work on spec files
     #[command(subcommand)]
     Spec(SpecCommand),
+    /// The child of `tune` and `verify`
+    #[command(name = crate::check::COMMAND, hide = true)]
+    CheckInChild {
+        /// Random cases
+        #[arg(long)]
+        cases: u32,
+        /// Seed of all operands
+        #[arg(long)]
+        seed: u64,
+    },
 }
 
 /// The commands on spec files.

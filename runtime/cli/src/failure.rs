@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use kiln_codegen::error::{Problem, Problems};
+use kiln_runtime::isolate::CannotStart;
 use kiln_runtime::settings::Malformed;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 
@@ -33,8 +34,8 @@ pub enum Failure {
     },
     /// Standard output cannot be written.
     Output(io::Error),
-    /// The child process that verifies cannot be started.
-    Child(io::Error),
+    /// The child process that checks candidates cannot be started.
+    Child(CannotStart),
 }
 
 impl Failure {
@@ -65,7 +66,7 @@ impl Failure {
                 format!("{error} {variant} cannot be shown as {}: {why}\n", form.word())
             }
             Failure::Output(why) => format!("{error} standard output cannot be written: {why}\n"),
-            Failure::Child(why) => format!("{error} the process that verifies cannot be started: {why}\n"),
+            Failure::Child(why) => format!("{error} candidates are checked in a child process, but {why}\n"),
         }
     }
 }

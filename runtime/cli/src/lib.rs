@@ -4,14 +4,20 @@
 
 mod args;
 mod canvas;
+mod check;
 mod command;
 mod failure;
+mod interpret;
 mod names;
+mod progress;
+mod tables;
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use kiln_kernels::catalogue::Kernel;
@@ -21,18 +27,27 @@ use kiln_runtime::settings::Settings;
 use serde::Serialize;
 
 use crate::args::{Args, Command, SpecCommand};
-use crate::canvas::Canvas;
+use crate::canvas::{Canvas, Tone};
+use crate::check::Extent;
 use crate::failure::Failure;
 
 /// What a test's own binary changes about the command line.
 pub struct Hooks {
-    /// Candidates besides those of the catalogue and the specs, for a kernel.
-    pub candidates: fn(&'static Kernel) -> Vec<Candidate>,
+    /// Candidates besides those of the catalogue and the specs, for a kernel. Asked in the child process too.
+    pub candidates: Box<dyn Fn(&'static Kernel) -> Vec<Candidate>>,
+    /// Longest time for the check of one candidate in the child process.
+    pub time_limit: Duration,
 }
 
 impl Default for Hooks {
     fn default() -> Hooks {
-        Hooks { candidates: |_| Vec::new() }
+        Hooks { candidates: Box::new(|_| Vec::new()), time_limit: Duration::from_secs(20) }
+    }
+}
+
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooks").field("time_limit", &self.time_limit).finish_non_exhaustive()
     }
 }
 
@@ -79,6 +94,13 @@ impl Context<'_> {
         detect::native().without(self.settings.removed_features)
     }
 
+    /// A line on standard error.
+    fn warn(&self, text: &str) {
+        let canvas = Canvas::for_stderr();
+        // Nowhere to say that it could not be said.
+        let _ = writeln!(io::stderr(), "{} {text}", canvas.paint(Tone::Bad, "warning:"));
+    }
+
     /// Prints the document, or what is drawn of it.
     fn print<T: Serialize>(&self, document: &T, draw: impl FnOnce(&Canvas) -> String) -> Result<(), Failure> {
         let text = if self.json {
@@ -100,15 +122,21 @@ impl Context<'_> {
 /// Whether everything that was checked is right.
 fn carry_out(args: Args, hooks: &Hooks) -> Result<bool, Failure> {
     let settings = Settings::global().clone();
-    if !settings.malformed.is_empty() {
+    // `explain` shows what a library makes of a malformed value before it fails.
+    if !settings.malformed.is_empty() && !matches!(args.command, Command::Explain { .. }) {
         return Err(Failure::Settings(settings.malformed));
     }
     let folder = args.specs.or_else(|| settings.specs.clone());
     let context = Context { settings, folder, canvas: Canvas::for_stdout(), json: args.json, hooks };
     match args.command {
+        Command::Tune { kernels, budget } => command::tune::run(&context, &kernels, budget),
+        Command::List { kernels } => command::list::run(&context, &kernels),
+        Command::Show { variant, form } => command::show::run(&context, &variant, form),
+        Command::Verify { kernels, cases, seed } => command::verify::run(&context, &kernels, cases, seed),
+        Command::Explain { kernels } => command::explain::run(&context, &kernels),
         Command::Cpu => command::cpu::run(&context),
         Command::Spec(SpecCommand::Check { paths }) => command::spec::check(&context, &paths),
         Command::Spec(SpecCommand::Schema) => command::spec::schema(&context),
-        Command::Tune { .. } | Command::List { .. } | Command::Show { .. } | Command::Verify { .. } | Command::Explain { .. } => Ok(true),
+        Command::CheckInChild { cases, seed } => check::serve(&context, Extent { cases, seed }),
     }
 }

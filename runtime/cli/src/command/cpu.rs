@@ -2,13 +2,12 @@
 
 use kiln_codegen::isa::feature::Feature;
 use kiln_runtime::detect::{Cpu, Hidden};
-use kiln_runtime::exec;
 use kiln_runtime::provide::Provider;
 use kiln_runtime::timer::{Clock, SystemClock, Unit};
 use serde::Serialize;
 
 use crate::canvas::{Canvas, Tone};
-use crate::command::specs;
+use crate::command::{Identity, MachineCode, cpu_file, specs};
 use crate::failure::Failure;
 use crate::Context;
 
@@ -16,7 +15,6 @@ use crate::Context;
 struct Document {
     schema: &'static str,
     cpu: Identity,
-    fingerprint: String,
     features: Vec<&'static str>,
     hidden: Vec<HiddenFeature>,
     errata: Vec<Erratum>,
@@ -24,17 +22,6 @@ struct Document {
     cpu_file: Option<CpuFile>,
     timer: Timer,
     machine_code: MachineCode,
-}
-
-#[derive(Debug, Serialize)]
-struct Identity {
-    vendor: String,
-    brand: String,
-    family: u32,
-    model: u32,
-    stepping: u32,
-    microcode: Option<String>,
-    hypervisor: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,12 +51,6 @@ struct Timer {
     per_microsecond: u64,
 }
 
-#[derive(Debug, Serialize)]
-struct MachineCode {
-    available: bool,
-    why: Option<String>,
-}
-
 /// Describes the CPU.
 pub fn run(context: &Context<'_>) -> Result<bool, Failure> {
     let provider = specs(context)?;
@@ -77,10 +58,7 @@ pub fn run(context: &Context<'_>) -> Result<bool, Failure> {
     let clock = SystemClock::new(&native);
     let document = Document {
         timer: timer(&clock),
-        machine_code: {
-            let probe = exec::probe();
-            MachineCode { available: probe.is_ok(), why: probe.err().map(|refused| refused.to_string()) }
-        },
+        machine_code: MachineCode::probed(),
         ..describe(&native, &provider)
     };
     context.print(&document, |canvas| draw(&document, canvas))?;
@@ -103,37 +81,15 @@ fn describe(cpu: &Cpu, provider: &Provider) -> Document {
     };
     Document {
         schema: "kiln.cpu/1",
-        cpu: Identity {
-            vendor: cpu.vendor.clone(),
-            brand: cpu.brand.clone(),
-            family: cpu.family,
-            model: cpu.model,
-            stepping: cpu.stepping,
-            microcode: cpu.microcode.map(|revision| format!("{revision:#x}")),
-            hypervisor: cpu.hypervisor,
-        },
-        fingerprint: cpu.fingerprint(),
+        cpu: Identity::of(cpu),
         features: cpu.features.names(),
         hidden: hidden.collect(),
         errata,
         absent: Feature::ALL.iter().filter(|feature| is_absent(feature)).map(|feature| feature.name()).collect(),
-        cpu_file: cpu_file(cpu, provider),
+        cpu_file: cpu_file(cpu, provider).map(|file| CpuFile { name: file.name.clone(), file: file.file.clone() }),
         timer: Timer { kind: "", unit: "", step: 0, per_microsecond: 0 },
         machine_code: MachineCode { available: false, why: None },
     }
-}
-
-/// The CPU file that recognises this CPU.
-fn cpu_file(cpu: &Cpu, provider: &Provider) -> Option<CpuFile> {
-    let is_ours = |file: &&kiln_codegen::spec::CpuSpec| {
-        file.identify.as_ref().is_some_and(|identify| {
-            identify.vendor.value == cpu.vendor
-                && identify.family.value == cpu.family
-                && identify.models.contains(&cpu.model)
-        })
-    };
-    let file = provider.specs().cpus.iter().find(is_ours)?;
-    Some(CpuFile { name: file.name.clone(), file: file.file.clone() })
 }
 
 fn timer(clock: &SystemClock) -> Timer {
@@ -151,8 +107,7 @@ fn timer(clock: &SystemClock) -> Timer {
 fn draw(document: &Document, canvas: &Canvas) -> String {
     let cpu = &document.cpu;
     let line = |label: &str, words: &str| canvas.wrapped(&format!("  {label:<14}"), words.split(' '));
-    let name = if cpu.brand.is_empty() { "a CPU without a name" } else { &cpu.brand };
-    let mut text = format!("{}\n\n", canvas.paint(Tone::Strong, name));
+    let mut text = format!("{}\n\n", canvas.paint(Tone::Strong, cpu.name()));
     if !cpu.vendor.is_empty() {
         let microcode = cpu.microcode.as_ref().map(|revision| format!(", microcode {revision}")).unwrap_or_default();
         let hypervisor = if cpu.hypervisor { ", under a hypervisor" } else { "" };
@@ -181,11 +136,8 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
         unit => format!("{} {unit} in a microsecond, ", timer.per_microsecond),
     };
     text += &line("timer", &format!("{}, {rate}smallest step {} {}", timer.kind, timer.step, timer.unit));
-    text += &line("machine code", match &document.machine_code.why {
-        None => "memory can be made executable (a function in it was run)",
-        Some(why) => why,
-    });
-    text += &line("fingerprint", &document.fingerprint);
+    text += &line("machine code", document.machine_code.words());
+    text += &line("fingerprint", &cpu.fingerprint);
     text
 }
 

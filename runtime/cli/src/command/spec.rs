@@ -53,7 +53,7 @@ pub fn check(context: &Context<'_>, paths: &[PathBuf]) -> Result<bool, Failure> 
 }
 
 fn checked<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Checked>, Problems> {
-    let own = spec::check(paths, &kiln_codegen::vocabulary())?;
+    let own = spec::check(paths, &kiln_codegen::vocabulary(&[]))?;
     let specs = with_shipped_cpus(own.clone());
     let mut problems = Problems::new();
     let mut variants = Vec::new();
@@ -109,7 +109,7 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
 
 /// Prints the JSON Schema; a JSON document with and without `--json`.
 pub fn schema(context: &Context<'_>) -> Result<bool, Failure> {
-    let schema = spec::schema(&kiln_codegen::vocabulary());
+    let schema = spec::schema(&kiln_codegen::vocabulary(&[]));
     let text = serde_json::to_string_pretty(&schema).map_err(|error| Failure::Output(error.into()))?;
     context.print(&schema, |_| format!("{text}\n"))?;
     Ok(true)
