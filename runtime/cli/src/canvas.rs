@@ -113,6 +113,7 @@ impl Canvas {
     }
 
     /// No colour, ASCII, this many columns.
+    #[cfg(test)]
     pub const fn plain(width: usize) -> Canvas {
         Canvas { colour: false, unicode: false, width }
     }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use kiln_codegen::isa::feature::FeatureSet;
 use kiln_kernels::catalogue::Origin;
 use kiln_runtime::detect::Cpu;
-use kiln_runtime::explain::{CandidateReport, CaseReport, State};
+use kiln_runtime::explain::{CandidateReport, CaseReport, Reason, State};
 
 use crate::canvas::{Canvas, Column, Tone};
 use crate::command::short;
@@ -125,7 +125,7 @@ fn winners(cases: &[&CaseReport], unit: &str, canvas: &Canvas) -> String {
         winner.push(Tone::Good, short(&case.chosen));
         match &case.near {
             Some(name) => near.push(Tone::Plain, short(name)),
-            None => near.push(Tone::Faint, if canvas.unicode { "〃" } else { "\"" }),
+            None => near.push(Tone::Faint, "same"),
         }
         let own_ticks = own.and_then(|own| own.ticks);
         ticks.push(Tone::Plain, own_ticks.map_or("-".to_owned(), |ticks| format!("{ticks:.2}")));
@@ -135,7 +135,17 @@ fn winners(cases: &[&CaseReport], unit: &str, canvas: &Canvas) -> String {
         reason.push(Tone::Plain, case.reason.word());
         rounds.push(Tone::Faint, own.map_or(0, |own| own.rounds).to_string());
     }
-    canvas.table(&[n, winner, near, ticks, gain, margin, reason, rounds])
+    let mut text = canvas.table(&[n, winner, near, ticks, gain, margin, reason, rounds]);
+    if cases.iter().any(|case| case.reason == Reason::Tie) {
+        let line = "tie: the fastest cannot be told apart; the smallest code of them wins";
+        text += &faint(canvas, line);
+    }
+    text
+}
+
+/// A remark under a table.
+fn faint(canvas: &Canvas, line: &str) -> String {
+    canvas.wrapped("  ", line.split(' ')).lines().map(|line| canvas.paint(Tone::Faint, line) + "\n").collect()
 }
 
 /// Where a candidate stands in the table of all: variants that differ in `exactN` alone share a row.
@@ -204,25 +214,28 @@ fn candidates(cases: &[&CaseReport], unit: &str, canvas: &Canvas) -> String {
         let (now, later) = rest.split_at(fit.count().max(1));
         let mut part = vec![names.clone()];
         part.extend_from_slice(now);
-        text += &canvas.table(&part).replace('\u{a0}', "").lines().fold(String::new(), |text, line| text + line.trim_end() + "\n");
+        text += &canvas.table(&part).replace('\u{a0}', " ").lines().fold(String::new(), |text, line| text + line.trim_end() + "\n");
         rest = later;
         if !rest.is_empty() {
             text.push('\n');
         }
     }
     let legend = "* fastest at this n   + serves the other lengths   = not to be told apart from the fastest";
-    text + &canvas.wrapped("  ", legend.split(' ')).lines().map(|line| canvas.paint(Tone::Faint, line) + "\n").collect::<String>()
+    text + &faint(canvas, legend)
 }
 
-/// Whoever took part in no race of the kernel, and why.
+/// Whoever can take part in no race of the kernel, and why.
 fn excluded<'a>(cases: &[&'a CaseReport]) -> Vec<(&'a str, State, &'a str)> {
     let mut found: BTreeMap<usize, (&str, State, &str)> = BTreeMap::new();
-    let raced = |name: &str| cases.iter().flat_map(|case| &case.candidates).any(|c| c.variant == name && c.ticks.is_some());
+    // A variant for one n alone is ineligible for the other classes only.
+    let never_fits = |name: &str| {
+        cases.iter().flat_map(|case| &case.candidates).all(|c| c.variant != name || c.state == State::Ineligible)
+    };
     for case in cases {
         for (index, candidate) in case.candidates.iter().enumerate() {
             let is_out = match candidate.state {
                 State::Quarantined | State::Denied => true,
-                State::Ineligible => !raced(&candidate.variant),
+                State::Ineligible => never_fits(&candidate.variant),
                 State::Won | State::Tied | State::Lost | State::Dropped | State::Unmeasured => false,
             };
             if is_out {
@@ -272,17 +285,15 @@ fn footer(document: &Document, canvas: &Canvas) -> String {
     let kernels = by_kernel(&document.kernels);
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let classes = document.kernels.len();
-    let mut text = format!(
-        "\n{} in {} {} tuned in {:.2} s\n",
-        plural(kernels.len(), "kernel"),
-        classes,
-        if classes == 1 { "size class" } else { "size classes" },
-        document.elapsed_ms / 1000.0
-    );
+    let classes = if classes == 1 { "1 size class".to_owned() } else { format!("{classes} size classes") };
+    let seconds = document.elapsed_ms / 1000.0;
+    let line = format!("{} in {classes} tuned in {seconds:.2} s", plural(kernels.len(), "kernel"));
+    let mut text = format!("\n{}", canvas.wrapped("", line.split(' ')));
     let quarantined = quarantine_warnings(&document.kernels).len();
     if quarantined > 0 {
         let line = format!("{} failed verification and will not be used", plural(quarantined, "variant"));
-        let _ = writeln!(text, "{}", canvas.paint(Tone::Bad, line));
+        let lines = canvas.wrapped("", line.split(' '));
+        text.extend(lines.lines().map(|line| canvas.paint(Tone::Bad, line) + "\n"));
     }
     if let Some(case) = document.kernels.first() {
         let _ = writeln!(text, "next: kiln explain {}", case.kernel);
@@ -305,6 +316,19 @@ pub fn explain(cases: &[CaseReport], unit: &str, canvas: &Canvas) -> String {
     text
 }
 
+/// What the word does not say.
+fn because(reason: Reason, measured: bool) -> &'static str {
+    match (reason, measured) {
+        (Reason::Tie, _) => ": not to be told apart from the fastest; the earlier decision or the smaller code wins",
+        (Reason::Budget, true) => ": time ran out; the best so far",
+        (Reason::Budget, false) => ": time ran out before anything was measured; the preferred one, or portable",
+        (Reason::Static, _) => ": not measured; the preferred one, or portable",
+        (Reason::Forced, _) => ": an override says so",
+        (Reason::Only, _) => ": there is no other",
+        (Reason::Fastest | Reason::Remembered, _) => "",
+    }
+}
+
 fn decision(case: &CaseReport, unit: &str, canvas: &Canvas) -> String {
     let label = format!("  {:<8}", if case.case.is_empty() { "any n" } else { &case.case });
     let near = match &case.near {
@@ -315,8 +339,9 @@ fn decision(case: &CaseReport, unit: &str, canvas: &Canvas) -> String {
     let line = format!("{name} ({}){near}", case.origin);
     let mut text = canvas.wrapped(&label, line.split(' ')).replacen(name, &canvas.paint(Tone::Good, name), 1);
     let indent = " ".repeat(label.len());
-    let mut why = case.reason.word().to_owned();
-    if let Some(margin) = case.margin {
+    let measured = chosen(case).is_some_and(|own| own.ticks.is_some());
+    let mut why = format!("{}{}", case.reason, because(case.reason, measured));
+    if let Some(margin) = case.margin.filter(|margin| *margin > 0.0) {
         let _ = write!(why, ", the next best takes {} longer", percent(margin));
     }
     if let Some(p_value) = case.p_value {
@@ -340,8 +365,9 @@ fn decision(case: &CaseReport, unit: &str, canvas: &Canvas) -> String {
     for candidate in case.candidates.iter().filter(|c| c.ticks.is_none() && c.state == State::Unmeasured) {
         *others.entry(candidate.why.as_deref().unwrap_or("not measured")).or_default() += 1;
     }
-    for (why, count) in others {
-        text += &canvas.wrapped(&format!("{indent}{count:>3}    "), format!("others: {why}").split(' '));
+    if !others.is_empty() {
+        let parts: Vec<String> = others.into_iter().map(|(why, count)| format!("{count} {why}")).collect();
+        text += &canvas.wrapped(&format!("{indent}others "), parts.join(", ").split(' '));
     }
     text
 }
@@ -350,7 +376,6 @@ fn decision(case: &CaseReport, unit: &str, canvas: &Canvas) -> String {
 mod tests {
     use super::*;
     use crate::command::{Identity, tune};
-    use kiln_runtime::explain::Reason;
 
     fn candidate(variant: &str, state: State, ticks: Option<f64>, why: Option<&str>) -> CandidateReport {
         let variant = format!("limb64.mul_add/{variant}");
@@ -419,7 +444,7 @@ limb64.mul_add
     n  winner       other lengths  ticks/limb  vs portable  margin  why      rounds
   ---------------------------------------------------------------------------------
     4  mulx.exact4  mulx.u8              1.50        2.00x   8.1 %  fastest      28
-  128  mulx.u8      \"                    1.25        2.00x   8.1 %  fastest      28
+  128  mulx.u8      same                 1.25        2.00x   8.1 %  fastest      28
 
   ticks/limb    n = 4   n = 128
   -----------------------------

@@ -133,7 +133,7 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
     let timer = &document.timer;
     let rate = match timer.unit {
         "ns" => String::new(),
-        unit => format!("{} {unit} in a microsecond, ", timer.per_microsecond),
+        unit => format!("{} {unit}/us, ", timer.per_microsecond),
     };
     text += &line("timer", &format!("{}, {rate}smallest step {} {}", timer.kind, timer.step, timer.unit));
     text += &line("machine code", document.machine_code.words());
@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn the_text_fits_and_says_it_all() {
-        let text = draw(&fixed(), &Canvas::plain(80));
-        assert!(text.lines().all(|line| line.len() <= 80 || line.contains("features=")), "{text}");
+        let text = draw(&fixed(), &Canvas::plain(100));
+        assert!(text.lines().all(|line| line.len() <= 100 || line.contains("features=")), "{text}");
         for part in [
             "AMD Ryzen 9 5950X\n",
             "  identity      AuthenticAMD, family 25, model 33, stepping 0, microcode 0xa201016\n",
@@ -177,7 +177,7 @@ mod tests {
             "  not reported  avx512ifma\n",
             "  hidden        avx512f: erratum X1: it faults\n",
             "  errata        X1: it faults\n",
-            "  timer         time stamp counter, 3400 ticks in a microsecond, smallest step 36 ticks\n",
+            "  timer         time stamp counter, 3400 ticks/us, smallest step 36 ticks\n",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }

@@ -91,12 +91,12 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
         let here = kernel.variants.iter().filter(|variant| variant.eligible).count();
         let sizes: Vec<String> = kernel.sizes.iter().map(ToString::to_string).collect();
         let facts = format!(
-            "{} variants, {here} can run here; size classes {}; from {}",
+            "{} variants, {here} can run here; size classes {}",
             kernel.variants.len(),
             if sizes.is_empty() { "none".to_owned() } else { sizes.join(" ") },
-            kernel.spec
         );
         text += &canvas.wrapped("  ", facts.split(' '));
+        text += &canvas.wrapped("  from ", [kernel.spec]);
         text.push('\n');
         let mut name = Column::words("variant");
         let mut origin = Column::words("origin").rank(2);
@@ -161,9 +161,10 @@ mod tests {
         let expected = "\
 limb64.mul_add
   r := r + a * w
-  2 variants, 1 can run here; size classes 4 8; from specs/kernels/limb64_mul_add.toml
+  2 variants, 1 can run here; size classes 4 8
+  from specs/kernels/limb64_mul_add.toml
 
-  variant      origin    instructions  needs     start-up  here
+  variant      origin    instructions  needs     here
 ";
         assert!(text.starts_with(expected), "{text}");
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");

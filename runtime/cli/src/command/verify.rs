@@ -26,7 +26,7 @@ const LARGEST: u64 = 130;
 #[derive(Debug, Serialize)]
 struct Document {
     schema: &'static str,
-    seed: String,
+    seed: u64,
     kernels: Vec<Row>,
     /// Variants that did not run natively.
     not_run: Vec<NotRun>,
@@ -59,7 +59,7 @@ pub fn run(context: &Context<'_>, words: &[String], cases: u32, seed: Option<u64
     kernels.extend(interpreted(&provider, &lineups, extent)?);
     let order = |name: &str| lineups.iter().position(|lineup| lineup.kernel.name == name);
     kernels.sort_by_key(|row| order(row.kernel));
-    let document = Document { schema: "kiln.verify/1", seed: format!("{:#x}", extent.seed), kernels, not_run };
+    let document = Document { schema: "kiln.verify/1", seed: extent.seed, kernels, not_run };
     context.print(&document, |canvas| draw(&document, canvas))?;
     Ok(document.kernels.iter().all(|row| row.failed == 0))
 }
@@ -234,7 +234,7 @@ mod tests {
         let kernel = "limb64.mul_add";
         Document {
             schema: "kiln.verify/1",
-            seed: "0x5".into(),
+            seed: 5,
             kernels: vec![
                 row(kernel, "limb64.mul_add/mul.u4".into(), "compiled", findings(10, vec![failed])),
                 row(kernel, "limb64.mul_add/mul.u4".into(), "interpreter", findings(12, vec![])),
@@ -255,7 +255,7 @@ FAILED limb64.mul_add/mul.u4 (compiled)
     expected  0x3
     got       0x4
 
-22 cases, seed 0x5: 1 check failed
+22 cases, seed 5: 1 check failed
 ";
         assert!(text.ends_with(expected), "{text}");
         assert!(text.contains("1 of 10 failed") && text.contains("12 ok"), "{text}");
@@ -265,7 +265,7 @@ FAILED limb64.mul_add/mul.u4 (compiled)
     #[test]
     fn the_document_has_its_shape() {
         let document = serde_json::to_value(fixed()).unwrap();
-        assert_eq!((&document["schema"], &document["seed"]), (&"kiln.verify/1".into(), &"0x5".into()));
+        assert_eq!((&document["schema"], &document["seed"]), (&"kiln.verify/1".into(), &5.into()));
         let row = &document["kernels"][0];
         assert_eq!((&row["backend"], &row["cases"]), (&"compiled".into(), &10.into()));
         assert_eq!(row["failures"][0]["operands"][0], serde_json::json!(["r", "0x1"]));
