@@ -2,10 +2,10 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+pub mod compile;
 pub mod error;
 pub mod family;
 pub mod ir;
-pub mod compile;
 pub mod isa;
 pub mod pass;
 pub mod plan;

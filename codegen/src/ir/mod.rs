@@ -12,6 +12,7 @@
 //!   plus the `lea` steps that its base took since the start of the block; all pointers of one *cursor* walk in step (checked),
 //!   so two offsets can be compared across arguments, and aliasing is decided instead of feared.
 
+pub mod abi;
 pub mod builder;
 pub mod inputs;
 pub mod interpret;

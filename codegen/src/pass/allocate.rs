@@ -9,10 +9,15 @@
 //! - [`target`]: registers and calling convention, as data.
 //! - [`analysis`]: liveness and the positions of uses.
 //! - [`state`]: where each value is.
-//! - [`walk`]: the walk itself; [`moves`] makes two states meet.
+//! - [`walk`]: the walk through straight lines; [`choose`] picks registers; [`nodes`] does loops and tails, for which
+//!   [`moves`] makes two states meet.
 
 mod analysis;
+#[cfg(test)]
+mod cases;
+mod choose;
 mod moves;
+mod nodes;
 mod state;
 pub mod target;
 #[cfg(test)]

@@ -1,1 +1,649 @@
+//! A small evaluator for the tests of the passes: runs virtual functions node by node and physical ones line by line, over
+//! the same memory. And a maker of random programs.
 
+use super::Resource;
+use crate::ir::linear::{Jump, Line};
+use crate::ir::typed::{Gpr, Mmx, Place};
+use crate::ir::*;
+use crate::isa::Op;
+use crate::isa::base::Base;
+use crate::isa::bmi2_adx::Bmi2Adx;
+use crate::isa::mmx_sse2::MmxSse2;
+use crate::isa::row::{Kind, PReg, R8, R9, RCX, RDI, RDX, RSI, RSP, Width};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Where the stack of a physical run starts; everything in the 64 KiB below is its own.
+const STACK: u64 = 0x7fff_0000;
+
+/// Scrambles a number: the contents of memory and registers that nobody wrote.
+pub(super) fn scramble(x: u64) -> u64 {
+    let x = (x ^ x >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ x >> 32
+}
+
+#[derive(Default)]
+struct Machine {
+    regs: BTreeMap<Resource, u64>,
+    carry: bool,
+    overflow: bool,
+    zero: bool,
+    written: BTreeMap<u64, u8>,
+}
+
+/// A register of either stage.
+trait AsResource: Copy {
+    fn resource(self) -> Resource;
+}
+impl AsResource for VReg {
+    fn resource(self) -> Resource {
+        Resource::of(self)
+    }
+}
+impl AsResource for PReg {
+    fn resource(self) -> Resource {
+        Resource::Fixed(self)
+    }
+}
+
+impl Machine {
+    fn load(&self, address: u64, bytes: u32) -> u64 {
+        (0..bytes).fold(0, |value, index| {
+            let address = address.wrapping_add(index.into());
+            // Dense and sparse bytes alike, so that carries run far.
+            let own = || match scramble(address >> 3) % 3 {
+                0 => 0xff,
+                1 => 0,
+                _ => scramble(address) as u8,
+            };
+            value | u64::from(self.written.get(&address).copied().unwrap_or_else(own)) << (8 * index)
+        })
+    }
+
+    fn store(&mut self, address: u64, bytes: u32, value: u64) {
+        for index in 0..bytes {
+            self.written.insert(address.wrapping_add(index.into()), (value >> (8 * index)) as u8);
+        }
+    }
+
+    fn get<R: AsResource>(&self, reg: R) -> u64 {
+        let own = || match reg.resource() {
+            Resource::Fixed(reg) => scramble(u64::from(reg.number) + 100),
+            Resource::Free(index) => scramble(u64::from(index) + 200),
+        };
+        self.regs.get(&reg.resource()).copied().unwrap_or_else(own)
+    }
+
+    fn set<R: AsResource>(&mut self, reg: R, value: u64) {
+        self.regs.insert(reg.resource(), value);
+    }
+
+    fn address<R: AsResource>(&self, mem: &Mem<R>) -> u64 {
+        let index = mem.index.map_or(0, |(reg, scale)| self.get(reg).wrapping_mul(scale.into()));
+        self.get(mem.base).wrapping_add(index).wrapping_add_signed(mem.disp.into())
+    }
+
+    fn width(kind: Kind) -> Width {
+        match kind {
+            Kind::Reg(_, width) | Kind::RegMem(_, width) | Kind::Mem(width) => width,
+            Kind::Address | Kind::Imm8 | Kind::Imm32 | Kind::Imm64 => Width::W64,
+        }
+    }
+
+    fn read<R: AsResource>(&self, inst: &Inst<R>, index: usize) -> u64 {
+        let spec = &inst.op.row().operands[index];
+        let width = Machine::width(spec.kind);
+        let value = match &inst.operands[index] {
+            Operand::Reg(reg) => self.get(*reg),
+            Operand::Mem(mem) if spec.kind == Kind::Address => self.address(mem),
+            Operand::Mem(mem) => self.load(self.address(mem), width.bytes(64)),
+            Operand::Imm(value) => *value as u64,
+        };
+        if width == Width::W32 { u64::from(value as u32) } else { value }
+    }
+
+    fn write<R: AsResource>(&mut self, inst: &Inst<R>, index: usize, value: u64) {
+        let width = Machine::width(inst.op.row().operands[index].kind);
+        match &inst.operands[index] {
+            Operand::Reg(reg) => self.set(*reg, if width == Width::W32 { u64::from(value as u32) } else { value }),
+            Operand::Mem(mem) => self.store(self.address(mem), width.bytes(64), value),
+            Operand::Imm(_) => panic!("a constant is not written"),
+        }
+    }
+
+    fn sum(&mut self, a: u64, b: u64, carry: bool) -> u64 {
+        let wide = u128::from(a) + u128::from(b) + u128::from(carry);
+        let sum = wide as u64;
+        (self.carry, self.zero) = (wide >> 64 != 0, sum == 0);
+        self.overflow = ((a ^ sum) & (b ^ sum)) >> 63 == 1;
+        sum
+    }
+
+    fn difference(&mut self, a: u64, b: u64, borrow: bool) -> u64 {
+        let value = a.wrapping_sub(b).wrapping_sub(borrow.into());
+        (self.carry, self.zero) = (u128::from(a) < u128::from(b) + u128::from(borrow), value == 0);
+        self.overflow = ((a ^ b) & (a ^ value)) >> 63 == 1;
+        value
+    }
+
+    fn logic(&mut self, value: u64) -> u64 {
+        (self.carry, self.overflow, self.zero) = (false, false, value == 0);
+        value
+    }
+
+    fn run<R: AsResource>(&mut self, inst: &Inst<R>) {
+        let read = |machine: &Machine, index| machine.read(inst, index);
+        match inst.op {
+            Op::Base(op) => match op {
+                Base::Mov
+                | Base::Load
+                | Base::Store
+                | Base::MovImm
+                | Base::Mov32
+                | Base::Load32
+                | Base::Store32
+                | Base::MovImm32
+                | Base::Lea => {
+                    let value = read(self, 1);
+                    self.write(inst, 0, value);
+                }
+                Base::Add | Base::AddMr | Base::AddRi => {
+                    let value = self.sum(read(self, 0), read(self, 1), false);
+                    self.write(inst, 0, value);
+                }
+                Base::Adc | Base::AdcMr | Base::AdcRi => {
+                    let value = self.sum(read(self, 0), read(self, 1), self.carry);
+                    self.write(inst, 0, value);
+                }
+                Base::Sub | Base::SubRi => {
+                    let value = self.difference(read(self, 0), read(self, 1), false);
+                    self.write(inst, 0, value);
+                }
+                Base::Sbb | Base::SbbRi => {
+                    let value = self.difference(read(self, 0), read(self, 1), self.carry);
+                    self.write(inst, 0, value);
+                }
+                Base::And | Base::AndRi => {
+                    let value = self.logic(read(self, 0) & read(self, 1));
+                    self.write(inst, 0, value);
+                }
+                Base::Or => {
+                    let value = self.logic(read(self, 0) | read(self, 1));
+                    self.write(inst, 0, value);
+                }
+                Base::Xor | Base::Xor32 => {
+                    let value = self.logic(read(self, 0) ^ read(self, 1));
+                    self.write(inst, 0, value);
+                }
+                Base::Test | Base::TestRi => {
+                    self.logic(read(self, 0) & read(self, 1));
+                }
+                Base::Cmp | Base::CmpRi => {
+                    self.difference(read(self, 0), read(self, 1), false);
+                }
+                Base::Inc | Base::Dec => {
+                    let carry = self.carry;
+                    let value = read(self, 0);
+                    let value =
+                        if op == Base::Inc { self.sum(value, 1, false) } else { self.difference(value, 1, false) };
+                    self.carry = carry;
+                    self.write(inst, 0, value);
+                }
+                Base::Neg => {
+                    let value = self.difference(0, read(self, 0), false);
+                    self.write(inst, 0, value);
+                }
+                Base::Not => self.write(inst, 0, !read(self, 0)),
+                Base::Shl | Base::Shr | Base::Sar => {
+                    let (value, count) = (read(self, 0), read(self, 1) % 64);
+                    let (carry, value) = match op {
+                        Base::Shl => (value >> (64 - count) & 1, value << count),
+                        Base::Shr => (value >> (count - 1) & 1, value >> count),
+                        _ => (value >> (count - 1) & 1, (value as i64 >> count) as u64),
+                    };
+                    self.logic(value);
+                    self.carry = carry == 1;
+                    self.write(inst, 0, value);
+                }
+                Base::Mul => {
+                    let product = u128::from(read(self, 0)) * u128::from(read(self, 1));
+                    self.write(inst, 1, product as u64);
+                    self.write(inst, 2, (product >> 64) as u64);
+                    self.carry = product >> 64 != 0;
+                    self.overflow = self.carry;
+                }
+                Base::Imul => {
+                    let value = read(self, 0).wrapping_mul(read(self, 1));
+                    self.write(inst, 0, value);
+                }
+                Base::Div => panic!("not in the test programs"),
+            },
+            Op::Bmi2Adx(op) => match op {
+                Bmi2Adx::Mulx => {
+                    let product = u128::from(read(self, 2)) * u128::from(read(self, 3));
+                    self.write(inst, 1, product as u64);
+                    self.write(inst, 0, (product >> 64) as u64);
+                }
+                Bmi2Adx::Rorx => self.write(inst, 0, read(self, 1).rotate_right(read(self, 2) as u32)),
+                Bmi2Adx::Shlx => self.write(inst, 0, read(self, 1) << (read(self, 2) % 64)),
+                Bmi2Adx::Shrx => self.write(inst, 0, read(self, 1) >> (read(self, 2) % 64)),
+                Bmi2Adx::Adcx | Bmi2Adx::Adox => {
+                    let carry_in = if op == Bmi2Adx::Adcx { self.carry } else { self.overflow };
+                    let wide = u128::from(read(self, 0)) + u128::from(read(self, 1)) + u128::from(carry_in);
+                    self.write(inst, 0, wide as u64);
+                    *(if op == Bmi2Adx::Adcx { &mut self.carry } else { &mut self.overflow }) = wide >> 64 != 0;
+                }
+            },
+            Op::MmxSse2(op) => {
+                let value = match op {
+                    MmxSse2::MovdIn | MmxSse2::MovqMm | MmxSse2::MovqLoad | MmxSse2::MovqStore => read(self, 1),
+                    MmxSse2::MovdOut | MmxSse2::MovdStore => read(self, 1) & 0xffff_ffff,
+                    MmxSse2::Pmuludq => u64::from(read(self, 0) as u32) * u64::from(read(self, 1) as u32),
+                    MmxSse2::Paddq => read(self, 0).wrapping_add(read(self, 1)),
+                    MmxSse2::Psubq => read(self, 0).wrapping_sub(read(self, 1)),
+                    MmxSse2::Pand => read(self, 0) & read(self, 1),
+                    MmxSse2::Por => read(self, 0) | read(self, 1),
+                    MmxSse2::Pxor => read(self, 0) ^ read(self, 1),
+                    MmxSse2::Psrlq => read(self, 0) >> (read(self, 1) % 64),
+                    MmxSse2::Psllq => read(self, 0) << (read(self, 1) % 64),
+                    MmxSse2::Emms => return,
+                };
+                self.write(inst, 0, value);
+            }
+            Op::Portable(_) => panic!("not in the test programs"),
+        }
+    }
+
+    fn nodes(&mut self, nodes: &[Node<VReg>], subs: &[Vec<Node<VReg>>]) {
+        for node in nodes {
+            match node {
+                Node::Block(insts) => insts.iter().for_each(|inst| self.run(inst)),
+                Node::Loop(inner) => loop {
+                    self.nodes(&inner.body, subs);
+                    let left = self.get(inner.counter).wrapping_sub(1);
+                    if inner.control == Control::Decrement {
+                        let carry = self.carry;
+                        self.difference(left.wrapping_add(1), 1, false);
+                        self.carry = carry;
+                    }
+                    self.set(inner.counter, left);
+                    if left == 0 {
+                        break;
+                    }
+                },
+                Node::When(inner) => {
+                    let value = self.get(inner.reg);
+                    if self.logic(value & inner.mask.map_or(u64::MAX, |mask| mask as i64 as u64)) != 0 {
+                        self.nodes(&inner.body, subs);
+                    }
+                }
+                Node::Call(sub) => self.nodes(&subs[sub.0 as usize], subs),
+            }
+        }
+    }
+
+    fn lines(&mut self, lines: &[Line]) {
+        let target =
+            |label| lines.iter().position(|line| *line == Line::Label(label)).expect("every label is laid out");
+        let mut calls = Vec::new();
+        let mut at = 0;
+        self.set(RSP, STACK);
+        for _ in 0..5_000_000 {
+            let push = |machine: &mut Machine, value| {
+                let rsp = machine.get(RSP) - 8;
+                machine.set(RSP, rsp);
+                machine.store(rsp, 8, value);
+            };
+            let rsp = self.get(RSP);
+            let mut next = at + 1;
+            match &lines[at] {
+                Line::Inst(inst) => self.run(inst),
+                Line::Label(_) => {}
+                Line::Jump(jump, label) => {
+                    let taken = match jump {
+                        Jump::Always => true,
+                        Jump::Zero => self.zero,
+                        Jump::NotZero => !self.zero,
+                        Jump::RcxZero => self.get(RCX) == 0,
+                    };
+                    next = if taken { target(*label) } else { next };
+                }
+                Line::Call(label) => {
+                    push(self, 0xdead);
+                    calls.push(next);
+                    next = target(*label);
+                }
+                Line::Push(reg) => push(self, self.get(*reg)),
+                Line::Pop(reg) => {
+                    let value = self.load(rsp, 8);
+                    self.set(*reg, value);
+                    self.set(RSP, rsp + 8);
+                }
+                Line::Reserve(bytes) => self.set(RSP, rsp - u64::from(*bytes)),
+                Line::Release(bytes) => self.set(RSP, rsp + u64::from(*bytes)),
+                Line::Ret => match calls.pop() {
+                    Some(back) => {
+                        self.set(RSP, rsp + 8);
+                        next = back;
+                    }
+                    None => return,
+                },
+            }
+            at = next;
+        }
+        panic!("the function does not end");
+    }
+
+    fn own_stack(address: u64) -> bool {
+        (STACK - 0x1_0000..STACK).contains(&address)
+    }
+}
+
+/// What a run left behind: bytes written outside the stack, and the result.
+pub(super) type Outcome = (BTreeMap<u64, u8>, Option<u64>);
+
+fn result(machine: &Machine, value: Option<u64>, limb_bits: u32) -> Outcome {
+    let written = machine.written.iter().filter(|(address, _)| !Machine::own_stack(**address));
+    let value = value.map(|value| if limb_bits == 32 { u64::from(value as u32) } else { value });
+    (written.map(|(address, byte)| (*address, *byte)).collect(), value)
+}
+
+/// Runs a virtual function.
+pub(super) fn run_virtual(func: &Func<Virtual>, arguments: &[u64]) -> Outcome {
+    let mut machine = Machine::default();
+    for (parameter, value) in func.parameters.iter().zip(arguments) {
+        machine.set(parameter.reg, *value);
+    }
+    machine.nodes(&func.body, &func.subs);
+    let value = func.returns.map(|reg| machine.get(reg));
+    result(&machine, value, func.limb_bits)
+}
+
+/// Runs an allocated function, and checks that it leaves the caller's registers as they were.
+pub(super) fn run_physical(func: &Func<Physical>, arguments: &[u64]) -> Outcome {
+    let mut machine = Machine::default();
+    for (reg, value) in [RDI, RSI, RDX, RCX, R8, R9].into_iter().zip(arguments) {
+        machine.set(reg, *value);
+    }
+    let lines = func.lines();
+    machine.lines(&lines);
+    assert_eq!(machine.get(RSP), STACK, "{}: the stack pointer is back", func.name);
+    for number in [3, 5, 12, 13, 14, 15] {
+        let before = Machine::default().get(PReg::gpr(number));
+        assert_eq!(machine.get(PReg::gpr(number)), before, "{}: register {number} is the caller's", func.name);
+    }
+    let value = func.returns.map(|reg| machine.get(reg));
+    if func.limb_bits == 32 {
+        assert!(value.is_none_or(|value| value >> 32 == 0), "{}: the result is zero-extended", func.name);
+    }
+    result(&machine, value, func.limb_bits)
+}
+
+/// One random step of a program; the numbers choose among what there is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Act {
+    kind: u8,
+    a: u8,
+    b: u8,
+    c: u8,
+}
+
+/// A piece of a random program.
+#[derive(Clone, Debug)]
+pub(super) enum Piece {
+    /// A step.
+    Act(Act),
+    /// A loop of that many trips, flag-free or not.
+    Loop(u8, bool, Vec<Piece>),
+    /// A tail on a mask of a random value.
+    When(u8, u8, Vec<Piece>),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    (0..30_u8, any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(kind, a, b, c)| Act { kind, a, b, c })
+}
+
+/// Random pieces: mostly steps, with loops and tails.
+pub(super) fn pieces() -> impl Strategy<Value = Vec<Piece>> {
+    let leaf = prop_oneof![12 => act().prop_map(Piece::Act)];
+    let piece = leaf.prop_recursive(3, 120, 40, |inner| {
+        prop_oneof![
+            8 => act().prop_map(Piece::Act),
+            1 => (1..6_u8, any::<bool>(), prop::collection::vec(inner.clone(), 0..40))
+                .prop_map(|(trips, free, body)| Piece::Loop(trips, free, body)),
+            1 => (any::<u8>(), 0..8_u8, prop::collection::vec(inner, 0..20))
+                .prop_map(|(reg, mask, body)| Piece::When(reg, mask, body)),
+        ]
+    });
+    prop::collection::vec(piece, 0..60)
+}
+
+/// Random straight-line steps.
+pub(super) fn straight() -> impl Strategy<Value = Vec<Piece>> {
+    prop::collection::vec(act().prop_map(Piece::Act), 0..200)
+}
+
+struct Maker {
+    builder: Builder,
+    pool: Vec<Gpr>,
+    wide: Vec<Mmx>,
+    pointers: [Gpr; 3],
+    most: usize,
+    rcx_taken: bool,
+}
+
+impl Maker {
+    fn pick(&self, choice: u8) -> Gpr {
+        self.pool[usize::from(choice) % self.pool.len()]
+    }
+
+    /// A value to write: a new one while there is room, else an old one.
+    fn target(&mut self, choice: u8) -> Gpr {
+        if self.pool.len() < self.most && choice.is_multiple_of(2) {
+            let reg = self.builder.gpr();
+            self.pool.push(reg);
+            return reg;
+        }
+        self.pick(choice)
+    }
+
+    fn place(&self, choice: u8) -> Place {
+        let pointer = choice % 3;
+        self.builder.at(pointer, self.pointers[usize::from(pointer)], i32::from(choice / 3 % 12) * 4)
+    }
+
+    fn act(&mut self, Act { kind, a, b, c }: Act) {
+        let (x, y, z) = (self.pick(a), self.pick(b), self.pick(c));
+        let place = self.place(c);
+        match kind {
+            0 | 1 => {
+                let to = self.target(a);
+                self.builder.load(to, place);
+            }
+            2 => self.builder.store(place, x),
+            3 => self.builder.add(x, y),
+            4 | 5 => self.builder.adc(x, y),
+            6 | 7 => self.builder.adcx(x, y),
+            8 | 9 => self.builder.adox(x, y),
+            10 => self.builder.sub(x, y),
+            11 => self.builder.sbb(x, y),
+            12 => self.builder.xor(x, y),
+            13 => {
+                let (lo, hi) = (self.builder.pinned(crate::isa::row::RAX), self.builder.pinned(RDX));
+                self.builder.mov(lo, x);
+                self.builder.mul(y, lo, hi);
+                let (low, high) = (self.target(b), self.target(c));
+                self.builder.mov(low, lo);
+                self.builder.mov(high, hi);
+            }
+            14 | 15 => {
+                let multiplier = self.builder.pinned(RDX);
+                self.builder.mov(multiplier, x);
+                let (high, low) = (self.target(b), self.target(c));
+                if kind == 14 {
+                    self.builder.mulx(high, low, y, multiplier);
+                } else {
+                    self.builder.mulx(high, low, place, multiplier);
+                }
+            }
+            16 => self.builder.shr(x, i64::from(b % 63) + 1),
+            17 => {
+                let to = self.target(a);
+                self.builder.mov(to, y);
+            }
+            18 => self.builder.load32(x, place),
+            19 => self.builder.store32(place, x),
+            20 => self.builder.adc_mr(place, x),
+            21 => self.builder.add(x, place),
+            22 => {
+                let to = self.target(a);
+                self.builder.xor(to, to);
+            }
+            23 => {
+                let to = self.target(b);
+                let index = Some((z.0, 1 << (a % 4)));
+                self.builder.lea(to, Place(Mem { space: Space::Nowhere, base: y.0, index, disp: a.into() }));
+            }
+            24 => {
+                for pointer in 0..2 {
+                    self.builder.advance(pointer, self.pointers[usize::from(pointer)], 8);
+                }
+            }
+            25 => self.builder.inc(x),
+            26 => {
+                let to = self.target(a);
+                self.builder.mov_imm(to, scramble(c.into()) as i64);
+            }
+            27 => self.builder.mov32(x, y),
+            _ => self.wide(a, b, c, place),
+        }
+    }
+
+    fn wide(&mut self, a: u8, b: u8, c: u8, place: Place) {
+        if self.wide.is_empty() {
+            return;
+        }
+        let pick = |choice: u8| self.wide[usize::from(choice) % self.wide.len()];
+        let (x, y, gpr) = (pick(a), pick(b), self.pick(c));
+        match c % 8 {
+            0 => self.builder.movd_in(x, gpr),
+            1 => self.builder.movd_out(gpr, x),
+            2 => self.builder.movq_mm(x, y),
+            3 => self.builder.movq_load(x, place),
+            4 => self.builder.movq_store(place, x),
+            5 => self.builder.pmuludq_mm(x, y),
+            6 => self.builder.paddq_mm(x, y),
+            _ => self.builder.psrlq_mm(x, i64::from(b % 63) + 1),
+        }
+    }
+
+    fn with<T>(&mut self, builder: &mut Builder, work: impl FnOnce(&mut Maker) -> T) -> T {
+        std::mem::swap(&mut self.builder, builder);
+        let out = work(self);
+        std::mem::swap(&mut self.builder, builder);
+        out
+    }
+
+    fn pieces(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            match piece {
+                Piece::Act(act) => self.act(*act),
+                Piece::Loop(trips, free, body) => {
+                    let free = *free && !self.rcx_taken;
+                    let counter = if free { self.builder.pinned(RCX) } else { self.builder.gpr() };
+                    self.builder.mov_imm(counter, i64::from(*trips));
+                    let mut own = std::mem::replace(&mut self.builder, Builder::new("", 64));
+                    let taken = self.rcx_taken;
+                    self.rcx_taken |= free;
+                    let inside = |builder: &mut Builder| self.with(builder, |maker| maker.pieces(body));
+                    if free {
+                        own.counted_flag_free(counter, crate::isa::row::CO, inside);
+                    } else {
+                        own.counted(counter, inside);
+                    }
+                    self.rcx_taken = taken;
+                    self.builder = own;
+                }
+                Piece::When(reg, mask, body) => {
+                    let tested = self.pick(*reg);
+                    let (pool, wide) = (self.pool.len(), self.wide.len());
+                    let mut own = std::mem::replace(&mut self.builder, Builder::new("", 64));
+                    let inside = |builder: &mut Builder| self.with(builder, |maker| maker.pieces(body));
+                    if *mask == 0 {
+                        own.when_nonzero(tested, inside);
+                    } else {
+                        own.when_bits(tested, i32::from(*mask), inside);
+                    }
+                    self.builder = own;
+                    // What only the tail makes is nothing when it is skipped.
+                    self.pool.truncate(pool);
+                    self.wide.truncate(wide);
+                }
+            }
+        }
+    }
+}
+
+/// Pointer parameter.
+pub(super) fn pointer(cursor: u8) -> ParameterKind {
+    ParameterKind::Pointer { element_bytes: 8, count: 3, reads: true, writes: true, cursor }
+}
+
+/// Builds a random program with `live` values from the start to the end: r, a (may be r), b, n, w, v.
+pub(super) fn program(live: usize, wide: usize, limb_bits: u32, body: &[Piece]) -> Func<Virtual> {
+    let mut builder = Builder::new("random", limb_bits);
+    let r = builder.parameter("r", pointer(0), true, &[]);
+    let a = builder.parameter("a", pointer(0), true, &[0]);
+    let b = builder.parameter("b", pointer(1), true, &[]);
+    let n = builder.parameter("n", ParameterKind::Count { min: 0, max: 9 }, false, &[]);
+    let w = builder.parameter("w", ParameterKind::Value { bits: 64 }, true, &[]);
+    let v = builder.parameter("v", ParameterKind::Value { bits: 64 }, true, &[]);
+    let mut pool = vec![w, n, v];
+    pool.truncate(live.max(1));
+    for index in 3..live {
+        let reg = builder.gpr();
+        let place = builder.at(1, a, 8 * index as i32);
+        builder.load(reg, place);
+        pool.push(reg);
+    }
+    let mmx: Vec<Mmx> = (0..wide).map(|_| builder.mmx()).collect();
+    for (index, reg) in mmx.iter().enumerate() {
+        let place = builder.at(0, r, 8 * index as i32);
+        builder.movq_load(*reg, place);
+    }
+    let most = live.max(4) + 4;
+    let mut maker = Maker { builder, pool, wide: mmx, pointers: [r, a, b], most, rcx_taken: false };
+    maker.pieces(body);
+    let Maker { mut builder, pool, wide, .. } = maker;
+    for (index, reg) in pool.iter().enumerate() {
+        let place = builder.at(2, b, 0x1000 + 8 * index as i32);
+        builder.store(place, *reg);
+    }
+    for (index, reg) in wide.iter().enumerate() {
+        let place = builder.at(2, b, 0x2000 + 8 * index as i32);
+        builder.movq_store(place, *reg);
+    }
+    if !wide.is_empty() {
+        builder.emms();
+    }
+    // Two pointers leave too, so that they live throughout.
+    let place = builder.at(2, b, 0x3000);
+    builder.store(place, r);
+    let place = builder.at(2, b, 0x3008);
+    builder.store(place, a);
+    builder.finish(pool.last().map(|reg| reg.0), None)
+}
+
+/// Arguments for such a program, with `a` apart from `r` or equal to it.
+pub(super) fn arguments(seed: u64, equal: bool) -> [u64; 6] {
+    let (r, a) = (0x10_0000, if equal { 0x10_0000 } else { 0x20_0000 });
+    [r, a, 0x30_0000, seed % 10, scramble(seed), scramble(seed + 1)]
+}
+
+/// The number of instructions other than moves, which allocation may neither add nor drop.
+pub(super) fn work<S: Stage>(func: &Func<S>) -> usize {
+    let moves = [Base::Mov, Base::Load, Base::Store].map(Op::Base);
+    let wide = [MmxSse2::MovqMm, MmxSse2::MovqLoad, MmxSse2::MovqStore].map(Op::MmxSse2);
+    func.instructions().iter().filter(|inst| !moves.contains(&inst.op) && !wide.contains(&inst.op)).count()
+}

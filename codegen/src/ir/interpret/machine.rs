@@ -3,15 +3,14 @@
 use super::fault::{BadArgument, Fault};
 use super::program::{Program, Slot, Work, physical};
 use super::{Access, Argument, Call, Outcome, base, bmi2_adx, mmx_sse2, portable};
+use crate::ir::abi::CALLEE_SAVED;
 use crate::ir::linear::Jump;
 use crate::ir::site::{Name, Site};
 use crate::ir::{Control, Inst, Mem, Operand, ParameterKind, Space};
 use crate::isa::Op;
 use crate::isa::mmx_sse2::MmxSse2;
-use crate::isa::row::{CF, FlagSet, Kind, OF, OperandSpec, PReg, RBP, RBX, RCX, RSP, RegClass, Width, ZF};
+use crate::isa::row::{CF, FlagSet, Kind, OF, OperandSpec, RCX, RSP, RegClass, Width, ZF};
 
-/// The callee-saved registers of System V, rsp apart.
-const CALLEE_SAVED: [PReg; 6] = [RBX, RBP, PReg::gpr(12), PReg::gpr(13), PReg::gpr(14), PReg::gpr(15)];
 /// What a callee-saved register holds at entry, each its own.
 const SAVED_POISON: u64 = 0xca11_ee5a_0000_0000;
 /// What any other register holds before it is written.
@@ -102,7 +101,9 @@ fn position(at: Site) -> usize {
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
 }
 
 impl Program {

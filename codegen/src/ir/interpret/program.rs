@@ -2,15 +2,13 @@
 //! here, so that what a virtual function means does not hang on how it is laid out.
 
 use super::fault::Fault;
+use crate::ir::abi::ARGUMENTS;
 use crate::ir::linear::{Jump, Label, Line};
 use crate::ir::site::{Name, Site};
 use crate::ir::wellformed::{AnyReg, fits};
 use crate::ir::{Control, Func, Inst, Mem, Node, Operand, Parameter, Physical, Stage, VReg, Virtual, inputs};
-use crate::isa::row::{PReg, R8, R9, RAX, RCX, RDI, RDX, RSI, RegClass};
+use crate::isa::row::{PReg, RAX, RegClass};
 use std::collections::BTreeMap;
-
-/// The integer argument registers of System V, in order.
-pub(super) const ARGUMENTS: [PReg; 6] = [RDI, RSI, RDX, RCX, R8, R9];
 
 /// Where a register lives in the interpreter. Vregs that are pinned to one register share a slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

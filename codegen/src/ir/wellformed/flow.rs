@@ -2,9 +2,9 @@
 //! fixed point, silently, and then once more to report; subroutines are walked at each call.
 
 use super::block::Block;
-use super::signature::CALLEE_SAVED;
 use super::state::{FlagState, Pointer, State};
 use super::{AnyReg, Ill, Rule, fits};
+use crate::ir::abi::CALLEE_SAVED;
 use crate::ir::inputs::inputs;
 use crate::ir::site::{Name, Site, instruction_count};
 use crate::ir::{Control, Frame, Func, Inst, Loop, Mem, Node, Operand, Parameter, ParameterKind, Space, Stage, When};

@@ -1,16 +1,11 @@
 //! The rules that need no flow: parameters, numbers of registers, the frame and the ABI.
 
 use super::{Ill, Rule};
+use crate::ir::abi::{ARGUMENTS, CALLEE_SAVED};
 use crate::ir::site::{Name, Site};
 use crate::ir::{Func, Node, Operand, Parameter, ParameterKind, Physical, Stage, VReg, Virtual};
-use crate::isa::row::{PReg, R8, R9, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RegClass};
+use crate::isa::row::{PReg, RAX, RegClass};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The integer argument registers of System V, in order.
-const ARGUMENTS: [PReg; 6] = [RDI, RSI, RDX, RCX, R8, R9];
-
-/// The callee-saved registers of System V, rsp apart.
-pub(super) const CALLEE_SAVED: [PReg; 6] = [RBX, RBP, PReg::gpr(12), PReg::gpr(13), PReg::gpr(14), PReg::gpr(15)];
 
 fn entry(rule: Rule) -> Ill {
     Ill { at: Site::Entry, rule }

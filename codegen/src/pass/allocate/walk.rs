@@ -1,40 +1,33 @@
 //! The walk in program order that decides every place.
 
 use super::analysis::{FIRST_FREE, Mention, Part, Program, Set, Step, Var};
-use super::state::{Loc, State};
+use super::state::State;
 use super::target::{RegisterFile, Target};
 use super::{AllocateError, is_narrow};
-use crate::ir::{Func, Inst, Loop, Mem, Node, Operand, Space, VReg, Virtual, When};
+use crate::ir::{Func, Inst, Mem, Node, Operand, Space, VReg, Virtual};
 use crate::isa::Op;
 use crate::isa::row::{Access, Kind, PReg};
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// How many times a loop's body is walked to find places that need no moves at its end.
-const LOOP_ROUNDS: usize = 4;
-
-/// How much farther a use beyond the loop counts: the loop's other trips come first.
-const BEYOND_LOOP: u64 = 1 << 20;
-
 /// A loop whose body is being walked.
-struct OpenLoop<'a> {
-    head: u32,
-    end: u32,
-    live_head: &'a Set,
-    homes: BTreeMap<Var, u8>,
+pub(super) struct OpenLoop<'a> {
+    pub(super) head: u32,
+    pub(super) end: u32,
+    pub(super) live_head: &'a Set,
+    pub(super) homes: BTreeMap<Var, u8>,
 }
 
 /// The walk: what it knows beforehand, and the loops it is in.
 pub(super) struct Walk<'a> {
-    name: &'a str,
+    pub(super) name: &'a str,
     limb_bits: u32,
     func: &'a Func<Virtual>,
     pub(super) target: &'a Target,
     pub(super) program: &'a Program,
     /// The register that a variable will be copied to, if any.
-    wishes: Vec<Option<u8>>,
-    callee_saved: u64,
-    loops: Vec<OpenLoop<'a>>,
+    pub(super) wishes: Vec<Option<u8>>,
+    pub(super) callee_saved: u64,
+    pub(super) loops: Vec<OpenLoop<'a>>,
 }
 
 /// The output so far.
@@ -56,18 +49,7 @@ impl Out {
     }
 }
 
-/// What the instructions of these nodes weigh, where a loop's count for more.
-fn weight(nodes: &[Node<PReg>]) -> usize {
-    let of = |node: &Node<PReg>| match node {
-        Node::Block(insts) => insts.len(),
-        Node::Loop(inner) => 8 * weight(&inner.body),
-        Node::When(inner) => weight(&inner.body),
-        Node::Call(_) => 1,
-    };
-    nodes.iter().map(of).sum()
-}
-
-fn bit(reg: u8) -> u64 {
+pub(super) fn bit(reg: u8) -> u64 {
     1 << reg
 }
 
@@ -214,124 +196,7 @@ impl<'a> Walk<'a> {
         state.take_out(var);
     }
 
-    /// A measure of how far the next read after `at` is.
-    fn distance(&self, var: Var, at: u32) -> u64 {
-        let next = self.program.read_from(var, at + 1);
-        let mut passed = 0;
-        let mut at = at;
-        for open in self.loops.iter().rev() {
-            if let Some(next) = next.filter(|next| *next <= open.end) {
-                return passed + u64::from(next.saturating_sub(at));
-            }
-            passed += u64::from(open.end - at.min(open.end));
-            if open.live_head.contains(var)
-                && let Some(first) = self.program.read_from(var, open.head).filter(|first| *first <= open.end)
-            {
-                return passed + u64::from(first - open.head);
-            }
-            passed += BEYOND_LOOP;
-            at = open.end;
-        }
-        passed + next.map_or(BEYOND_LOOP, |next| u64::from(next.saturating_sub(at)))
-    }
-
-    /// When a variable that sits in `reg` from `at` on would have to leave it for something pinned.
-    fn leaves(&self, var: Var, reg: u8, at: u32) -> Option<u64> {
-        let mut end = self.program.segment_end(var, at);
-        for open in self.loops.iter().filter(|open| open.live_head.contains(var)) {
-            end = end.max(open.end);
-        }
-        let wrapped = || {
-            let around = self.loops.iter().filter(|open| open.live_head.contains(var));
-            around
-                .filter_map(|open| {
-                    let write = self.program.pin_write(reg, open.head, at + 1)?;
-                    Some(u64::from(open.end) + u64::from(write - open.head))
-                })
-                .min()
-        };
-        self.program.pin_write(reg, at + 1, end).map(u64::from).or_else(wrapped)
-    }
-
-    /// The best free register for a variable, if any is free and not in `avoid`.
-    pub(super) fn free(&self, var: Var, at: u32, avoid: u64, state: &State) -> Option<u8> {
-        let home = self.loops.iter().rev().find_map(|open| open.homes.get(&var).copied());
-        let wish = home.or(self.wishes[var as usize]);
-        let taken = avoid | state.pinned | state.occupied();
-        let numbered = self.file(var).registers.iter().enumerate();
-        let numbered = numbered.filter_map(|(order, reg)| Some((order, self.target.number(*reg)?)));
-        numbered
-            .filter(|(_, reg)| taken & bit(*reg) == 0)
-            .min_by_key(|(order, reg)| match self.leaves(var, *reg, at) {
-                // Of the registers that it may keep, take the one that it wants, or that is wanted soonest by a pin.
-                None => {
-                    let fresh = (self.callee_saved & !state.touched) & bit(*reg) != 0;
-                    let pin = self.program.pin_write(*reg, at + 1, u32::MAX).unwrap_or(u32::MAX);
-                    (false, u64::from(wish != Some(*reg)), fresh, Reverse(0), pin, *order)
-                }
-                Some(leaves) => (true, 0, false, Reverse(leaves), 0, *order),
-            })
-            .map(|(_, reg)| reg)
-    }
-
-    /// The variable of the same file that is needed last, outside the registers `locked`. A value that its slot holds too
-    /// costs no store.
-    fn victim(&self, var: Var, at: u32, locked: u64, state: &State) -> Option<(u64, Var)> {
-        let file = self.file(var);
-        let numbers = file.registers.iter().filter_map(|reg| self.target.number(*reg));
-        let there = numbers.filter(|reg| locked & bit(*reg) == 0).filter_map(|reg| state.occupant(reg));
-        there
-            .map(|other| (self.cheapness(other, at, state), other))
-            .max_by_key(|(score, other)| (*score, Reverse(*other)))
-    }
-
-    fn cheapness(&self, var: Var, at: u32, state: &State) -> u64 {
-        self.distance(var, at) * if state.loc(var).valid { 3 } else { 2 }
-    }
-
-    /// A register for a variable: free, or freed by eviction. Not one in `avoid`, and nobody in `locked` is evicted.
-    pub(super) fn take(
-        &self,
-        var: Var,
-        at: u32,
-        avoid: u64,
-        locked: u64,
-        state: &mut State,
-        out: &mut Out,
-    ) -> Result<u8, AllocateError> {
-        if let Some(reg) = self.free(var, at, avoid, state) {
-            return Ok(reg);
-        }
-        let victim = self.victim(var, at, avoid | locked, state);
-        let (_, victim) = victim.ok_or_else(|| AllocateError::Pressure { function: self.name.into(), position: at })?;
-        let reg = state.loc(victim).reg.expect("victims sit in registers");
-        self.evict(victim, state, out);
-        Ok(reg)
-    }
-
-    /// Frees a register for something pinned: its occupant moves, or whoever is needed last goes to a slot.
-    fn vacate(&self, reg: u8, at: u32, locked: u64, state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
-        let Some(var) = state.occupant(reg) else { return Ok(()) };
-        let to = match self.free(var, at, locked | bit(reg), state) {
-            Some(to) => to,
-            None => match self.victim(var, at, locked | bit(reg), state) {
-                Some((score, victim)) if score > self.cheapness(var, at.saturating_sub(1), state) => {
-                    let to = state.loc(victim).reg.expect("victims sit in registers");
-                    self.evict(victim, state, out);
-                    to
-                }
-                _ => {
-                    self.evict(var, state, out);
-                    return Ok(());
-                }
-            },
-        };
-        self.emit_copy(var, to, reg, out);
-        state.put(var, to);
-        Ok(())
-    }
-
-    fn parts(&mut self, parts: &'a [Part], state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
+    pub(super) fn parts(&mut self, parts: &'a [Part], state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
         for part in parts {
             match part {
                 Part::Block { start, steps } => {
@@ -432,7 +297,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Brings a variable into a register, if it is not in one.
-    fn bring(
+    pub(super) fn bring(
         &self,
         var: Var,
         at: u32,
@@ -474,7 +339,8 @@ impl<'a> Walk<'a> {
         let place = |reg: VReg| {
             let var = self.program.var(reg);
             let own = u8::try_from(var).ok().filter(|_| var < FIRST_FREE).map(|reg| self.target.register(reg));
-            own.or_else(|| places.get(&var).copied()).expect("every operand has a place")
+            own.or_else(|| places.get(&var).copied())
+                .unwrap_or_else(|| panic!("variable {var} has no place in {inst:?}, row {:?}", inst.op.row()))
         };
         let mut op = inst.op;
         let mut operand = |operand: &Operand<VReg>| match (operand, folded) {
@@ -504,6 +370,11 @@ impl<'a> Walk<'a> {
         let dies = |var| step.mentions.iter().any(|mention| mention.var == var && mention.dies);
         let (pinned_to, pinned_from) = (to < FIRST_FREE, from < FIRST_FREE);
         if to == from {
+            if dies(to) && !pinned_to {
+                state.release(to);
+            } else if dies(to) {
+                state.pinned &= !(1 << to);
+            }
             return true;
         }
         if !dies(from) || dies(to) {
@@ -542,135 +413,5 @@ impl<'a> Walk<'a> {
             }
             (true, true) => false,
         }
-    }
-
-    /// Gives every live variable that was never written a place, so that all ways to a point agree on it.
-    fn settle(&self, live: &Set, at: u32, state: &mut State) {
-        for var in live.unpinned().filter(|var| !state.loc(*var).is_somewhere()).collect::<Vec<_>>() {
-            match self.free(var, at, 0, state).filter(|reg| self.leaves(var, *reg, at).is_none()) {
-                Some(reg) => state.put(var, reg),
-                None => {
-                    state.slot(var);
-                    state.set_valid(var, true);
-                }
-            }
-        }
-    }
-
-    fn counted(&mut self, part: &'a Part, state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
-        let Part::Loop { head, end, counter, control, live_flags, body, live_head, live_exit } = part else {
-            unreachable!("called for loops")
-        };
-        let (head, end) = (*head, *end);
-        let count = self.program.var(*counter);
-        state.retain(live_head);
-        self.settle(live_head, head, state);
-        if count >= FIRST_FREE {
-            self.bring(count, head, 0, 0, state, out)?;
-        }
-        let base = state.clone();
-        let mut wanted = self.next_header(live_head, head, end, &base);
-        let mut best: Option<(usize, State, Out, Out)> = None;
-        for _ in 0..LOOP_ROUNDS {
-            let mut trial = base.clone();
-            let mut before = Out::default();
-            self.reconcile(&wanted, head, &mut trial, &mut before);
-            // The slot of a value that the loop changes is stale from the second trip on.
-            for (var, loc) in trial.places() {
-                if loc.reg.is_some() && self.program.written_in(var, head, end) {
-                    trial.set_valid(var, false);
-                }
-            }
-            let header = trial.places();
-            trial.protect(&header);
-            let homes = header.iter().filter_map(|(var, loc)| Some((*var, loc.reg?))).collect();
-            self.loops.push(OpenLoop { head, end, live_head, homes });
-            let mut inside = Out::default();
-            self.parts(body, &mut trial, &mut inside)?;
-            let mut live_end = live_head.clone();
-            live_end.union(live_exit);
-            if count >= FIRST_FREE {
-                self.bring(count, end, 0, 0, &mut trial, &mut inside)?;
-                trial.set_valid(count, false);
-            }
-            let next = self.next_header(live_head, head, end, &trial);
-            self.reconcile(&header, end, &mut trial, &mut inside);
-            self.loops.pop();
-            trial.unprotect(&header);
-            let cost = weight(&before.nodes) + 8 * weight(&inside.nodes);
-            let settled = next == wanted;
-            if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
-                best = Some((cost, trial, before, inside));
-            }
-            if settled {
-                break;
-            }
-            wanted = next;
-        }
-        let (_, mut trial, before, inside) = best.expect("a loop is walked at least once");
-        for node in before.nodes {
-            match node {
-                Node::Block(insts) => insts.into_iter().for_each(|inst| out.push(inst)),
-                other => out.nodes.push(other),
-            }
-        }
-        let counter =
-            if count < FIRST_FREE { count as u8 } else { trial.loc(count).reg.expect("counters are brought in") };
-        out.nodes.push(Node::Loop(Loop {
-            counter: self.target.register(counter),
-            control: *control,
-            live_flags: *live_flags,
-            body: inside.nodes,
-        }));
-        trial.retain(live_exit);
-        *state = trial;
-        Ok(())
-    }
-
-    /// The places in which the next walk of a loop starts: those in which this one ended.
-    fn next_header(&self, live_head: &Set, head: u32, end: u32, state: &State) -> Vec<(Var, Loc)> {
-        let mut places = state.places();
-        places.retain(|(var, _)| live_head.contains(*var));
-        for (var, loc) in &mut places {
-            // A value that the loop only reads is stored once, before it.
-            loc.valid &= loc.reg.is_none() || !self.program.written_in(*var, head, end);
-            loc.slot = None;
-        }
-        places
-    }
-
-    fn tail(&mut self, part: &'a Part, state: &mut State, out: &mut Out) -> Result<(), AllocateError> {
-        let Part::When { at, end, reg, mask, body, live_body, live_join } = part else {
-            unreachable!("called for tails")
-        };
-        let test = self.program.var(*reg);
-        let tested = if test < FIRST_FREE {
-            test as u8
-        } else {
-            self.bring(test, *at, 0, 0, state, out)?;
-            state.loc(test).reg.expect("just brought in")
-        };
-        let mut live = live_body.clone();
-        live.union(live_join);
-        state.retain(&live);
-        self.settle(&live, *at, state);
-        let mut header = state.places();
-        state.protect(&header);
-        let protected = header.clone();
-        state.retain(live_body);
-        // A value that the body makes anew is dead at its start; nobody else gets its place.
-        header.retain(|(var, _)| live_join.contains(*var));
-        let stale: Vec<Var> = header.iter().filter(|(_, loc)| !loc.valid).map(|(var, _)| *var).collect();
-        // A slot beside a register may be stale after the body.
-        header.iter_mut().for_each(|(_, loc)| loc.valid &= loc.reg.is_none());
-        let mut inside = Out::default();
-        self.parts(body, state, &mut inside)?;
-        self.reconcile(&header, *end, state, &mut inside);
-        // When the body is skipped, a slot is as it was before.
-        stale.into_iter().for_each(|var| state.set_valid(var, false));
-        state.unprotect(&protected);
-        state.retain(live_join);
-        out.nodes.push(Node::When(When { reg: self.target.register(tested), mask: *mask, body: inside.nodes }));
-        Ok(())
     }
 }

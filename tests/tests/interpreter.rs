@@ -1,0 +1,753 @@
+//! Does the interpreter do what the instructions do? Each operation against an independent model in `u128` and `i128`; and
+//! are the faults that a CPU would let pass found?
+//!
+//! Against the real CPU the interpreter is compared where machine code is made (this file has no `unsafe`).
+
+use kiln_codegen::ir::interpret::{Argument, BadArgument, Call, Fault, Outcome, run};
+use kiln_codegen::ir::typed::{Gpr, Place, Val};
+use kiln_codegen::ir::*;
+use kiln_codegen::isa::Op;
+use kiln_codegen::isa::base::Base;
+use kiln_codegen::isa::portable::Portable;
+use kiln_codegen::isa::row::{CF, OF, PReg, RAX, RBX, RCX, RDI, RDX, RSI, RSP};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+const LIMBS: ParameterKind =
+    ParameterKind::Pointer { element_bytes: 8, count: 1, reads: true, writes: true, cursor: 0 };
+const COUNT: ParameterKind = ParameterKind::Count { min: 0, max: 1 << 16 };
+const VALUE: ParameterKind = ParameterKind::Value { bits: 64 };
+
+/// What a case may use: two operands, and memory for four limbs (the first two hold the operands).
+struct Bench {
+    a: Gpr,
+    b: Gpr,
+    memory: [Place; 4],
+}
+
+/// What a case left: its results, CF and OF.
+type Left = (Vec<u64>, Option<bool>, Option<bool>);
+
+struct Case {
+    name: &'static str,
+    ops: fn(&mut Builder, &Bench) -> Vec<Gpr>,
+    /// From a, b, CF and OF to what is left; `None` for a flag that is undefined.
+    model: fn(u64, u64, bool, bool) -> Left,
+}
+
+/// The function of a case: sets CF and OF, runs the operations, and stores their results and the flags that are defined.
+fn function(case: &Case, (carry, overflow): (bool, bool)) -> Func<Virtual> {
+    let mut b = Builder::new(case.name, 64);
+    let out = b.parameter("out", LIMBS, false, &[]);
+    b.parameter("n", COUNT, false, &[]);
+    let (x, y) = (b.parameter("a", VALUE, false, &[]), b.parameter("b", VALUE, false, &[]));
+    let (cf, of) = (b.parameter("cf", VALUE, false, &[]), b.parameter("of", VALUE, false, &[]));
+    let memory = [0, 8, 16, 24].map(|disp| b.at(0, out, disp));
+    b.store(memory[0], x);
+    b.store(memory[1], y);
+    let (ones, c, o) = (b.gpr(), b.gpr(), b.gpr());
+    b.mov_imm(ones, -1i64);
+    b.mov(c, cf);
+    b.mov(o, of);
+    let zero = b.gpr();
+    b.xor32(zero, zero);
+    b.adcx(c, ones);
+    b.adox(o, ones);
+    let results = (case.ops)(&mut b, &Bench { a: x, b: y, memory });
+    let (c, o) = (b.gpr(), b.gpr());
+    for (reg, wanted, disp) in [(o, overflow, 40), (c, carry, 32)] {
+        if wanted {
+            b.mov_imm(reg, 0i64);
+            if disp == 40 {
+                b.adox(reg, zero)
+            } else {
+                b.adcx(reg, zero)
+            }
+            let place = b.at(0, out, disp);
+            b.store(place, reg);
+        }
+    }
+    for (index, reg) in results.iter().enumerate() {
+        let place = b.at(0, out, 48 + 8 * index as i32);
+        b.store(place, *reg);
+    }
+    b.finish(None, None)
+}
+
+fn check(case: &Case, a: u64, b: u64, cf: bool, of: bool) {
+    let (values, carry, overflow) = (case.model)(a, b, cf, of);
+    let func = function(case, (carry.is_some(), overflow.is_some()));
+    let memory = vec![0; 6 + values.len()];
+    let arguments = vec![
+        Argument::limbs64(&memory),
+        Argument::Integer(memory.len() as u64),
+        Argument::Integer(a),
+        Argument::Integer(b),
+        Argument::Integer(cf.into()),
+        Argument::Integer(of.into()),
+    ];
+    let context = || format!("{} with a {a:#x} b {b:#x} CF {cf} OF {of}", case.name);
+    let limbs = run(&func, &Call::new(arguments)).unwrap_or_else(|fault| panic!("{}: {fault}", context())).limbs64(0);
+    assert_eq!(limbs[6..], values, "results of {}", context());
+    assert_eq!(limbs[4] != 0, carry.unwrap_or(false), "CF of {}", context());
+    assert_eq!(limbs[5] != 0, overflow.unwrap_or(false), "OF of {}", context());
+}
+
+fn signed_overflow(exact: i128) -> Option<bool> {
+    Some(i64::try_from(exact).is_err())
+}
+
+fn sum(a: u64, b: u64, carry: bool) -> Left {
+    let wide = u128::from(a) + u128::from(b) + u128::from(carry);
+    let exact = i128::from(a as i64) + i128::from(b as i64) + i128::from(carry);
+    (vec![wide as u64], Some(wide > u64::MAX.into()), signed_overflow(exact))
+}
+
+fn difference(a: u64, b: u64, borrow: bool) -> Left {
+    let wide = i128::from(a) - i128::from(b) - i128::from(borrow);
+    let exact = i128::from(a as i64) - i128::from(b as i64) - i128::from(borrow);
+    (vec![wide as u64], Some(wide < 0), signed_overflow(exact))
+}
+
+fn logic(value: u64) -> Left {
+    (vec![value], Some(false), Some(false))
+}
+
+fn kept(values: Vec<u64>, cf: bool, of: bool) -> Left {
+    (values, Some(cf), Some(of))
+}
+
+fn high(a: u64, b: u64) -> u64 {
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
+}
+
+/// An operation on MMX registers that hold the operands, with `emms` after it.
+fn on_mmx(b: &mut Builder, t: &Bench, op: fn(&mut Builder, typed::Mmx, typed::Mmx, Place)) -> Vec<Gpr> {
+    let (x, y, out) = (b.mmx(), b.mmx(), b.gpr());
+    b.movq_load(x, t.memory[0]);
+    b.movq_load(y, t.memory[1]);
+    op(b, x, y, t.memory[1]);
+    b.movq_store(t.memory[2], x);
+    b.emms();
+    b.load(out, t.memory[2]);
+    vec![out]
+}
+
+#[rustfmt::skip]
+fn cases() -> Vec<Case> {
+    let case = |name, ops, model| Case { name, ops, model };
+    const SMALL: i32 = -0x1234_5678;
+    const SMALL_U: u64 = SMALL as i64 as u64;
+    vec![
+        case("mov, mov_imm", |b, t| { let (x, y) = (b.gpr(), b.gpr()); b.mov(x, t.a); b.mov_imm(y, -2i64); vec![x, y] },
+            |a, _, c, o| kept(vec![a, u64::MAX - 1], c, o)),
+        case("load, store", |b, t| { let x = b.gpr(); b.store(t.memory[3], t.b); b.load(x, t.memory[3]); vec![x] },
+            |_, y, c, o| kept(vec![y], c, o)),
+        case("mov32, mov_imm32", |b, t| { let (x, y) = (b.gpr(), b.gpr()); b.mov32(x, t.a); b.mov_imm32(y, -1i32); vec![x, y] },
+            |a, _, c, o| kept(vec![a % (1 << 32), u32::MAX.into()], c, o)),
+        case("load32, store32", |b, t| { let (x, y) = (b.gpr(), b.gpr()); b.load32(x, t.memory[0]); b.store32(t.memory[1], t.a); b.load(y, t.memory[1]); vec![x, y] },
+            |a, y, c, o| kept(vec![a % (1 << 32), (y >> 32 << 32) + a % (1 << 32)], c, o)),
+        case("lea", |b, t| {
+            let x = b.gpr();
+            let mem = Mem { space: Space::Nowhere, base: t.a.0, index: Some((t.b.0, 4)), disp: -9 };
+            b.lea(x, Place(mem));
+            vec![x]
+        }, |a, y, c, o| kept(vec![a.wrapping_add(y.wrapping_mul(4)).wrapping_sub(9)], c, o)),
+        case("add", |b, t| { b.add(t.a, t.b); vec![t.a] }, |a, y, _, _| sum(a, y, false)),
+        case("add memory", |b, t| { b.add(t.a, t.memory[1]); vec![t.a] }, |a, y, _, _| sum(a, y, false)),
+        case("add_mr", |b, t| { b.add_mr(t.memory[0], t.b); b.load(t.a, t.memory[0]); vec![t.a] }, |a, y, _, _| sum(a, y, false)),
+        case("add_ri", |b, t| { b.add_ri(t.a, SMALL); vec![t.a] }, |a, _, _, _| sum(a, SMALL_U, false)),
+        case("adc", |b, t| { b.adc(t.a, t.b); vec![t.a] }, |a, y, c, _| sum(a, y, c)),
+        case("adc_mr", |b, t| { b.adc_mr(t.memory[0], t.b); b.load(t.a, t.memory[0]); vec![t.a] }, |a, y, c, _| sum(a, y, c)),
+        case("adc_ri", |b, t| { b.adc_ri(t.a, SMALL); vec![t.a] }, |a, _, c, _| sum(a, SMALL_U, c)),
+        case("sub", |b, t| { b.sub(t.a, t.b); vec![t.a] }, |a, y, _, _| difference(a, y, false)),
+        case("sub_ri", |b, t| { b.sub_ri(t.a, SMALL); vec![t.a] }, |a, _, _, _| difference(a, SMALL_U, false)),
+        case("sbb", |b, t| { b.sbb(t.a, t.b); vec![t.a] }, |a, y, c, _| difference(a, y, c)),
+        case("sbb memory", |b, t| { b.sbb(t.a, t.memory[1]); vec![t.a] }, |a, y, c, _| difference(a, y, c)),
+        case("sbb_ri", |b, t| { b.sbb_ri(t.a, SMALL); vec![t.a] }, |a, _, c, _| difference(a, SMALL_U, c)),
+        case("sbb of a register by itself, never written", |b, _| { let x = b.gpr(); b.sbb(x, x); vec![x] },
+            |_, _, c, _| difference(0, 0, c)),
+        case("cmp", |b, t| { b.cmp(t.a, t.b); vec![t.a] }, |a, y, _, _| { let (_, c, o) = difference(a, y, false); (vec![a], c, o) }),
+        case("cmp_ri", |b, t| { b.cmp_ri(t.a, SMALL); vec![t.a] }, |a, _, _, _| { let (_, c, o) = difference(a, SMALL_U, false); (vec![a], c, o) }),
+        case("and", |b, t| { b.and(t.a, t.b); vec![t.a] }, |a, y, _, _| logic(a & y)),
+        case("and_ri", |b, t| { b.and_ri(t.a, SMALL); vec![t.a] }, |a, _, _, _| logic(a & SMALL_U)),
+        case("or", |b, t| { b.or(t.a, t.b); vec![t.a] }, |a, y, _, _| logic(a | y)),
+        case("xor", |b, t| { b.xor(t.a, t.b); vec![t.a] }, |a, y, _, _| logic(a ^ y)),
+        case("xor32", |b, t| { b.xor32(t.a, t.b); vec![t.a] }, |a, y, _, _| logic((a ^ y) % (1 << 32))),
+        case("test", |b, t| { b.test(t.a, t.b); vec![t.a] }, |a, _, _, _| logic(a)),
+        case("test_ri", |b, t| { b.test_ri(t.a, SMALL); vec![t.a] }, |a, _, _, _| logic(a)),
+        case("inc", |b, t| { b.inc(t.a); vec![t.a] }, |a, _, c, _| { let (v, _, o) = sum(a, 1, false); (v, Some(c), o) }),
+        case("dec", |b, t| { b.dec(t.a); vec![t.a] }, |a, _, c, _| { let (v, _, o) = difference(a, 1, false); (v, Some(c), o) }),
+        case("neg", |b, t| { b.neg(t.a); vec![t.a] }, |a, _, _, _| difference(0, a, false)),
+        case("not", |b, t| { b.not(t.a); vec![t.a] }, |a, _, c, o| kept(vec![u64::MAX - a], c, o)),
+        // 2^k a, a / 2^k, floor(a / 2^k); the count is taken mod 64, and 0 keeps the flags.
+        case("shl 1", |b, t| { b.shl(t.a, 1); vec![t.a] }, |a, _, _, _| {
+            (vec![a.wrapping_mul(2)], Some(a >> 63 == 1), signed_overflow(2 * i128::from(a as i64)))
+        }),
+        case("shl 63", |b, t| { b.shl(t.a, 63); vec![t.a] }, |a, _, _, _| (vec![(a % 2) << 63], Some(a & 2 != 0), None)),
+        case("shr 1", |b, t| { b.shr(t.a, 1); vec![t.a] }, |a, _, _, _| (vec![a / 2], Some(a % 2 == 1), Some(a >= 1 << 63))),
+        case("shr 65", |b, t| { b.shr(t.a, 65); vec![t.a] }, |a, _, _, _| (vec![a / 2], Some(a % 2 == 1), Some(a >= 1 << 63))),
+        case("shr 13", |b, t| { b.shr(t.a, 13); vec![t.a] }, |a, _, _, _| (vec![a / 8192], Some(a & 4096 != 0), None)),
+        case("sar 1", |b, t| { b.sar(t.a, 1); vec![t.a] }, |a, _, _, _| ((vec![(a as i64).div_euclid(2) as u64]), Some(a % 2 == 1), Some(false))),
+        case("sar 7", |b, t| { b.sar(t.a, 7); vec![t.a] }, |a, _, _, _| (vec![(a as i64).div_euclid(128) as u64], Some(a & 64 != 0), None)),
+        case("shl 64", |b, t| { b.shl(t.a, 64); vec![t.a] }, |a, _, c, o| kept(vec![a], c, o)),
+        case("mul", |b, t| {
+            let (lo, hi) = (b.pinned(RAX), b.pinned(RDX));
+            b.mov(lo, t.a);
+            b.mul(t.b, lo, hi);
+            vec![lo, hi]
+        }, |a, y, _, _| { let wide = high(a, y) != 0; (vec![a.wrapping_mul(y), high(a, y)], Some(wide), Some(wide)) }),
+        case("imul", |b, t| { b.imul(t.a, t.b); vec![t.a] }, |a, y, _, _| {
+            let lost = signed_overflow(i128::from(a as i64) * i128::from(y as i64));
+            (vec![a.wrapping_mul(y)], lost, lost)
+        }),
+        case("div", |b, t| {
+            let (lo, hi, by) = (b.pinned(RAX), b.pinned(RDX), b.gpr());
+            b.mov(by, t.b);
+            b.mov(hi, t.b);
+            b.shr(hi, 1);
+            b.mov(lo, t.a);
+            b.shr(by, 1);
+            b.add_ri(by, 1);
+            b.div(by, lo, hi);
+            vec![lo, hi]
+        }, |a, y, _, _| {
+            let (wide, by) = (u128::from(y / 2) << 64 | u128::from(a), u128::from(y / 2 + 1));
+            (vec![(wide / by) as u64, (wide % by) as u64], None, None)
+        }),
+        case("mulx", |b, t| {
+            let (hi, lo, rdx) = (b.gpr(), b.gpr(), b.pinned(RDX));
+            b.mov(rdx, t.b);
+            b.mulx(hi, lo, t.a, rdx);
+            vec![hi, lo]
+        }, |a, y, c, o| kept(vec![high(a, y), a.wrapping_mul(y)], c, o)),
+        case("mulx into one register", |b, t| {
+            let (hi, rdx) = (b.gpr(), b.pinned(RDX));
+            b.mov(rdx, t.b);
+            b.mulx(hi, hi, t.memory[0], rdx);
+            vec![hi]
+        }, |a, y, c, o| kept(vec![high(a, y)], c, o)),
+        case("rorx", |b, t| { let x = b.gpr(); b.rorx(x, t.a, 100); vec![x] },
+            |a, _, c, o| kept(vec![((u128::from(a) << 64 | u128::from(a)) >> 36) as u64], c, o)),
+        case("shlx", |b, t| { let x = b.gpr(); b.shlx(x, t.a, t.b); vec![x] },
+            |a, y, c, o| kept(vec![(u128::from(a) << (y % 64)) as u64], c, o)),
+        case("shrx", |b, t| { let x = b.gpr(); b.shrx(x, t.memory[0], t.b); vec![x] },
+            |a, y, c, o| kept(vec![(u128::from(a) >> (y % 64)) as u64], c, o)),
+        case("adcx", |b, t| { b.adcx(t.a, t.b); vec![t.a] }, |a, y, c, o| { let (v, c, _) = sum(a, y, c); (v, c, Some(o)) }),
+        case("adox", |b, t| { b.adox(t.a, t.memory[1]); vec![t.a] }, |a, y, c, o| { let (v, out, _) = sum(a, y, o); (v, Some(c), out) }),
+        case("movd in and out", |b, t| {
+            let (x, y, m) = (b.gpr(), b.gpr(), b.mmx());
+            b.movd_in(m, t.a);
+            b.movd_out(x, m);
+            b.movd_store(t.memory[1], m);
+            b.emms();
+            b.load(y, t.memory[1]);
+            vec![x, y]
+        }, |a, y, c, o| { let low = a % (1 << 32); kept(vec![low, (y >> 32 << 32) + low], c, o) }),
+        case("movd of memory clears the upper half", |b, t| {
+            let (x, m) = (b.gpr(), b.mmx());
+            b.movd_in(m, t.memory[0]);
+            b.movq_store(t.memory[2], m);
+            b.emms();
+            b.load(x, t.memory[2]);
+            vec![x]
+        }, |a, _, c, o| kept(vec![a % (1 << 32)], c, o)),
+        case("movq", |b, t| on_mmx(b, t, |b, x, y, _| b.movq_mm(x, y)), |_, y, c, o| kept(vec![y], c, o)),
+        case("pmuludq", |b, t| on_mmx(b, t, |b, x, y, _| b.pmuludq_mm(x, y)),
+            |a, y, c, o| kept(vec![u64::from(a as u32) * u64::from(y as u32)], c, o)),
+        case("paddq", |b, t| on_mmx(b, t, |b, x, _, m| b.paddq_mm(x, m)), |a, y, c, o| kept(vec![(u128::from(a) + u128::from(y)) as u64], c, o)),
+        case("psubq", |b, t| on_mmx(b, t, |b, x, y, _| b.psubq_mm(x, y)), |a, y, c, o| kept(vec![(i128::from(a) - i128::from(y)) as u64], c, o)),
+        case("pand", |b, t| on_mmx(b, t, |b, x, y, _| b.pand_mm(x, y)), |a, y, c, o| kept(vec![a & y], c, o)),
+        case("por", |b, t| on_mmx(b, t, |b, x, _, m| b.por_mm(x, m)), |a, y, c, o| kept(vec![a | y], c, o)),
+        case("pxor", |b, t| on_mmx(b, t, |b, x, y, _| b.pxor_mm(x, y)), |a, y, c, o| kept(vec![a ^ y], c, o)),
+        case("psrlq", |b, t| on_mmx(b, t, |b, x, _, _| b.psrlq_mm(x, 29)), |a, _, c, o| kept(vec![a / (1 << 29)], c, o)),
+        case("psllq", |b, t| on_mmx(b, t, |b, x, _, _| b.psllq_mm(x, 32)), |a, _, c, o| kept(vec![(a % (1 << 32)) << 32], c, o)),
+        case("psllq by 64", |b, t| on_mmx(b, t, |b, x, _, _| b.psllq_mm(x, 64)), |_, _, c, o| kept(vec![0], c, o)),
+    ]
+}
+
+fn word() -> impl Strategy<Value = u64> {
+    let edges = vec![0, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32, (1 << 32) - 1, 1 << 31];
+    prop_oneof![
+        any::<u64>(),
+        prop::sample::select(edges),
+        (0..64u32).prop_map(|bit| 1 << bit),
+        (any::<u64>(), any::<u64>()).prop_map(|(a, b)| a & b),
+        (any::<u64>(), any::<u64>()).prop_map(|(a, b)| a | b),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_operation_is_its_model(a in word(), b in word(), cf: bool, of: bool) {
+        for case in cases() {
+            check(&case, a, b, cf, of);
+        }
+    }
+
+    #[test]
+    fn portable_operations_are_their_model(a in word(), b in word(), carry in 0..2u64, narrow: bool) {
+        let bits = if narrow { 32 } else { 64 };
+        let cut = |value: u64| if narrow { value % (1 << 32) } else { value };
+        let limbs = portable(bits, cut(a), cut(b), carry).map(|outcome| outcome.memories[0].clone());
+        let bytes = bits as usize / 8;
+        let wide = u128::from(cut(a)) * u128::from(cut(b));
+        let total = u128::from(cut(a)) + u128::from(cut(b)) + u128::from(carry);
+        let add = u128::from(cut(a) / 2) + u128::from(carry);
+        let expected = [wide, wide >> bits, total, total >> bits, add, 7];
+        let expected: Vec<u8> = expected.iter().flat_map(|limb| limb.to_le_bytes()[..bytes].to_vec()).collect();
+        prop_assert_eq!(limbs, Ok(expected));
+    }
+}
+
+fn inst(op: Portable, operands: Vec<Operand<VReg>>) -> (Op, Vec<Operand<VReg>>) {
+    (Op::Portable(op), operands)
+}
+
+/// Stores a * b (two limbs), a + b + carry (two), a / 2 + carry, and 7.
+fn portable(bits: u32, a: u64, b: u64, carry: u64) -> Result<Outcome, Fault> {
+    let func = portable_function(bits, Portable::Add);
+    let half = Argument::Integer(a / 2);
+    let [a, b, carry] = [a, b, carry].map(Argument::Integer);
+    let memory = Argument::Pointer { bytes: vec![0; 6 * bits as usize / 8] };
+    run(&func, &Call::new(vec![memory, Argument::Integer(6), a, b, carry, half]))
+}
+
+fn portable_function(bits: u32, sum: Portable) -> Func<Virtual> {
+    let mut f = Builder::new("portable", bits);
+    let kind = ParameterKind::Pointer { element_bytes: bits / 8, count: 1, reads: true, writes: true, cursor: 0 };
+    let out = f.parameter("out", kind, false, &[]);
+    f.parameter("n", COUNT, false, &[]);
+    let value = ParameterKind::Value { bits };
+    let [a, b, carry, half] = ["a", "b", "carry", "half"].map(|name| f.parameter_val(name, value, false));
+    let [hi, lo, dst, over, add, seven, copy, again] = [(); 8].map(|()| f.val());
+    let reg = |val: Val| Operand::Reg(val.0);
+    f.p_mul_wide(hi, lo, a, b);
+    f.p_add_carry(dst, over, a, b, carry);
+    let (op, operands) = inst(sum, vec![reg(add), reg(half), reg(carry)]);
+    f.push(op, operands);
+    f.p_constant(seven, 7i64);
+    f.p_copy(copy, seven);
+    for (index, val) in [lo, hi, dst, over, add, copy].into_iter().enumerate() {
+        let place = f.at(0, out, index as i32 * (bits / 8) as i32);
+        f.p_store(place, val);
+        f.p_load(again, place);
+    }
+    f.finish(Some(again.0), None)
+}
+
+#[test]
+fn every_operation_has_a_case() {
+    let mut left: BTreeSet<Op> = Op::machine().chain(Portable::ALL.iter().map(|op| Op::Portable(*op))).collect();
+    let funcs = cases().iter().map(|case| function(case, (false, false))).collect::<Vec<_>>();
+    for func in funcs.iter().chain([&portable_function(64, Portable::Add)]) {
+        // The cases of shifts by 64 and 65 are what the rule is for.
+        let ills = wellformed::check(func).err().unwrap_or_default();
+        let others: Vec<_> = ills.iter().filter(|ill| ill.rule != wellformed::Rule::ShiftCount).collect();
+        assert!(others.is_empty(), "{}: {others:?}", func.name);
+        for inst in func.instructions() {
+            left.remove(&inst.op);
+        }
+    }
+    assert_eq!(left, BTreeSet::new());
+}
+
+#[test]
+fn a_portable_sum_must_not_lose_its_carry_and_a_carry_is_a_bit() {
+    assert!(matches!(portable(32, u64::from(u32::MAX), 1, 3), Err(Fault::CarryIn { value: 3, .. })));
+    let func = portable_function(32, Portable::Add);
+    let arguments = [0, 0, 1, u64::from(u32::MAX)].map(Argument::Integer);
+    let mut call = vec![Argument::Pointer { bytes: vec![0; 24] }, Argument::Integer(6)];
+    call.extend(arguments);
+    assert!(matches!(run(&func, &Call::new(call)), Err(Fault::LostCarry { .. })));
+}
+
+/// carry-21: a translator's mulx lost the carry.
+#[test]
+fn mulx_keeps_the_carry() {
+    let mut b = Builder::new("carry-21", 64);
+    let [x, y, hi, lo] = [(); 4].map(|()| b.gpr());
+    let rdx = b.pinned(RDX);
+    b.mov_imm(x, -1i64);
+    b.mov_imm(rdx, 1i64);
+    b.mov_imm(y, 0i64);
+    b.add(x, x);
+    b.mulx(hi, lo, rdx, rdx);
+    b.adc(y, y);
+    let func = b.finish(Some(y.0), None);
+    assert_eq!(run(&func, &Call::new(vec![])).unwrap().returned, Some(1));
+}
+
+/// r := r + a w, the carry limb returned, with mulx and a flag-free loop. The chains' CF is live across the back-edge.
+fn mul_add() -> Func<Virtual> {
+    let mut b = Builder::new("mul_add", 64);
+    let read = ParameterKind::Pointer { element_bytes: 8, count: 2, reads: true, writes: false, cursor: 0 };
+    let both = ParameterKind::Pointer { element_bytes: 8, count: 2, reads: true, writes: true, cursor: 0 };
+    let r = b.parameter("r", both, true, &[]);
+    let a = b.parameter("a", read, true, &[0]);
+    let n = b.parameter("n", COUNT, false, &[]);
+    let w = b.parameter("w", VALUE, true, &[]);
+    let [carry, lo, hi, zero] = [(); 4].map(|()| b.gpr());
+    let (rdx, rcx) = (b.pinned(RDX), b.pinned(RCX));
+    b.mov_imm(carry, 0i64);
+    b.when_nonzero(n, |b| {
+        b.mov(rcx, n);
+        b.mov(rdx, w);
+        b.xor32(zero, zero);
+        b.counted_flag_free(rcx, CF.union(OF), |b| {
+            let (here, there) = (b.at(1, a, 0), b.at(0, r, 0));
+            b.mulx(hi, lo, here, rdx);
+            b.adcx(lo, carry);
+            b.adox(lo, there);
+            b.store(there, lo);
+            b.mov(carry, hi);
+            b.advance(0, r, 8);
+            b.advance(1, a, 8);
+        });
+        b.adcx(carry, zero);
+        b.adox(carry, zero);
+    });
+    b.finish(Some(carry.0), None)
+}
+
+/// The same function with the registers that `assign` gives, and the frame.
+fn allocated(func: &Func<Virtual>, frame: Frame, assign: impl Fn(VReg) -> PReg) -> Func<Physical> {
+    type Assign<'a> = &'a dyn Fn(VReg) -> PReg;
+    fn operand(operand: &Operand<VReg>, assign: Assign<'_>) -> Operand<PReg> {
+        match operand {
+            Operand::Reg(reg) => Operand::Reg(assign(*reg)),
+            Operand::Imm(value) => Operand::Imm(*value),
+            Operand::Mem(mem) => Operand::Mem(Mem {
+                space: mem.space,
+                base: assign(mem.base),
+                index: mem.index.map(|(reg, scale)| (assign(reg), scale)),
+                disp: mem.disp,
+            }),
+        }
+    }
+    fn nodes(list: &[Node<VReg>], assign: Assign<'_>) -> Vec<Node<PReg>> {
+        let inst = |inst: &Inst<VReg>| Inst {
+            op: inst.op,
+            operands: inst.operands.iter().map(|op| operand(op, assign)).collect(),
+            note: inst.note,
+        };
+        let node = |node: &Node<VReg>| match node {
+            Node::Block(insts) => Node::Block(insts.iter().map(inst).collect()),
+            Node::Loop(inner) => Node::Loop(Loop {
+                counter: assign(inner.counter),
+                control: inner.control,
+                live_flags: inner.live_flags,
+                body: nodes(&inner.body, assign),
+            }),
+            Node::When(inner) => {
+                Node::When(When { reg: assign(inner.reg), mask: inner.mask, body: nodes(&inner.body, assign) })
+            }
+            Node::Call(sub) => Node::Call(*sub),
+        };
+        list.iter().map(node).collect()
+    }
+    let parameter = |parameter: &Parameter<VReg>| Parameter {
+        name: parameter.name.clone(),
+        kind: parameter.kind,
+        secret: parameter.secret,
+        may_equal: parameter.may_equal.clone(),
+        reg: assign(parameter.reg),
+    };
+    Func {
+        name: func.name.clone(),
+        limb_bits: func.limb_bits,
+        parameters: func.parameters.iter().map(parameter).collect(),
+        returns: func.returns.map(&assign),
+        body: nodes(&func.body, &assign),
+        subs: func.subs.iter().map(|sub| nodes(sub, &assign)).collect(),
+        frame,
+        exact: func.exact,
+        vregs: func.vregs,
+    }
+}
+
+/// `mul_add` with rdi, rsi, rdx, rcx as arguments: n and w move out of the way of the pinned registers first.
+fn mul_add_allocated() -> Func<Physical> {
+    let func = mul_add();
+    // r, a, n, w, carry, lo, hi, zero.
+    let free = [RDI, RSI, RDX, RCX, RAX, PReg::gpr(8), PReg::gpr(9), RBX].map(Some);
+    let mut physical = allocated(&func, Frame { saved: vec![RBX], slots: 1, spills: 2 }, |reg| {
+        reg.pin.or_else(|| free[reg.index as usize]).unwrap()
+    });
+    let slot = Mem { space: Space::Frame, base: RSP, index: None, disp: 0 };
+    let line = |op, operands| Inst { op: Op::Base(op), operands, note: None };
+    let spill = line(Base::Store, vec![Operand::Mem(slot), Operand::Reg(RCX)]);
+    let reload = line(Base::Load, vec![Operand::Reg(RDX), Operand::Mem(slot)]);
+    physical.body.insert(0, Node::Block(vec![spill]));
+    let Some(Node::When(when)) = physical.body.last_mut() else { panic!("the tail") };
+    let Some(Node::Block(insts)) = when.body.first_mut() else { panic!("the moves") };
+    insts[1] = reload;
+    physical
+}
+
+fn mul_add_call(r: &[u64], a: &[u64], w: u64) -> Call {
+    let n = Argument::Integer(r.len() as u64);
+    Call::new(vec![Argument::limbs64(r), Argument::limbs64(a), n, Argument::Integer(w)])
+}
+
+proptest! {
+    #[test]
+    fn both_forms_of_a_kernel_are_its_mathematics(pairs in prop::collection::vec((word(), word()), 0..9), w in word()) {
+        let (r, a): (Vec<u64>, Vec<u64>) = pairs.into_iter().unzip();
+        let (mut expected, mut carry) = (Vec::new(), 0u128);
+        for (r, a) in r.iter().zip(&a) {
+            carry += u128::from(*a) * u128::from(w) + u128::from(*r);
+            expected.push(carry as u64);
+            carry >>= 64;
+        }
+        let (func, physical) = (mul_add(), mul_add_allocated());
+        prop_assert_eq!(wellformed::check(&func), Ok(()));
+        prop_assert_eq!(wellformed::check_physical(&physical), Ok(()));
+        prop_assert_eq!(taint::check(&func), Ok(()));
+        let call = mul_add_call(&r, &a, w);
+        for outcome in [run(&func, &call).unwrap(), run(&physical, &call).unwrap()] {
+            prop_assert_eq!(outcome.limbs64(0), expected.clone());
+            prop_assert_eq!(outcome.limbs64(1), a.clone());
+            prop_assert_eq!(outcome.returned, Some(carry as u64));
+        }
+    }
+}
+
+#[test]
+fn equal_pointers_share_their_memory() {
+    let n = Argument::Integer(1);
+    let arguments = vec![Argument::limbs64(&[5]), Argument::Same(0), n, Argument::Integer(3)];
+    let outcome = run(&mul_add(), &Call::new(arguments.clone())).unwrap();
+    assert_eq!((outcome.limbs64(0), outcome.limbs64(1)), (vec![20], vec![20]));
+    let mut apart = mul_add();
+    apart.parameters[1].may_equal.clear();
+    let fault = Fault::Argument { index: 1, why: BadArgument::MayNotEqual(0) };
+    assert_eq!(run(&apart, &Call::new(arguments)), Err(fault));
+}
+
+#[test]
+fn addresses_do_not_depend_on_the_data() {
+    let trace = |limb, w| run(&mul_add(), &mul_add_call(&[limb; 5], &[limb; 5], w).traced()).unwrap().trace.unwrap();
+    assert_eq!(trace(0, 0), trace(u64::MAX, u64::MAX));
+    assert_eq!(trace(0, 0).len(), 15);
+    assert!(trace(0, 0)[0].address % 2 == 1);
+}
+
+/// Reads 8 bytes at `disp` of an argument of 7 + 8 bytes, whose elements are bytes.
+fn reader(disp: i32, reads: bool, write: bool) -> Func<Virtual> {
+    let mut b = Builder::new("reader", 64);
+    let kind = ParameterKind::Pointer { element_bytes: 1, count: 1, reads, writes: !reads, cursor: 0 };
+    let a = b.parameter("a", kind, false, &[]);
+    let n = b.parameter("n", COUNT, false, &[]);
+    let place = b.at(0, a, disp);
+    if write {
+        b.store(place, n);
+    } else {
+        b.load(n, place);
+    }
+    b.finish(None, None)
+}
+
+#[test]
+fn one_byte_out_of_bounds_is_a_fault_on_either_side() {
+    let call = Call::new(vec![Argument::Pointer { bytes: vec![1; 15] }, Argument::Integer(15)]);
+    for disp in [0, 7] {
+        assert!(run(&reader(disp, true, false), &call).is_ok());
+        assert!(run(&reader(disp, false, true), &call).is_ok());
+    }
+    for disp in [-1, 8] {
+        for (reads, write) in [(true, false), (false, true)] {
+            let fault = run(&reader(disp, reads, write), &call).unwrap_err();
+            let Fault::OutOfBounds { argument: 0, offset, bytes: 8, length: 15, .. } = fault else { panic!("{fault}") };
+            assert_eq!(offset, i64::from(disp));
+        }
+    }
+    assert!(matches!(run(&reader(0, true, true), &call), Err(Fault::Forbidden { write: true, .. })));
+    assert!(matches!(run(&reader(0, false, false), &call), Err(Fault::Forbidden { write: false, .. })));
+    let fault = run(&reader(-1, true, false), &call).unwrap_err();
+    assert_eq!(fault.to_string(), "instruction 0 (mov): 8 bytes at offset -1 of argument 0, which has 15 bytes");
+}
+
+#[test]
+fn arguments_must_suit_their_parameters() {
+    let why = |arguments| run(&mul_add(), &Call::new(arguments)).unwrap_err();
+    let pointer = || Argument::limbs64(&[0]);
+    let integer = Argument::Integer;
+    assert!(matches!(why(vec![]), Fault::Arguments { expected: 4, got: 0 }));
+    assert!(matches!(
+        why(vec![pointer(), pointer(), integer(2), integer(0)]),
+        Fault::Argument { index: 0, why: BadArgument::Length { expected: 16, got: 8 } }
+    ));
+    assert!(matches!(
+        why(vec![pointer(), integer(0), integer(1), integer(0)]),
+        Fault::Argument { index: 1, why: BadArgument::Sort }
+    ));
+    let mut exact = mul_add();
+    exact.exact = Some(4);
+    let call = mul_add_call(&[0; 5], &[0; 5], 1);
+    let fault = Fault::Argument { index: 2, why: BadArgument::Count { got: 5 } };
+    assert_eq!(run(&exact, &call), Err(fault));
+}
+
+#[test]
+fn an_endless_loop_is_a_fault() {
+    let mut b = Builder::new("endless", 64);
+    let count = b.gpr();
+    b.mov_imm(count, 1i64);
+    b.counted(count, |b| b.inc(count));
+    let call = Call { budget: 1000, ..Call::new(vec![]) };
+    assert!(matches!(run(&b.finish(None, None), &call), Err(Fault::Budget { budget: 1000, .. })));
+}
+
+#[test]
+fn a_loop_of_no_trips_is_a_fault() {
+    let mut b = Builder::new("none", 64);
+    let count = b.gpr();
+    b.mov_imm(count, 0i64);
+    b.counted(count, |b| b.mov_imm(count, 0i64));
+    let func = b.finish(None, None);
+    assert!(matches!(run(&func, &Call::new(vec![])), Err(Fault::NoTrips { .. })));
+    // Once laid out it wraps, as on the CPU.
+    let physical = allocated(&func, Frame::default(), |_| RAX);
+    let call = Call { budget: 1000, ..Call::new(vec![]) };
+    assert!(matches!(run(&physical, &call), Err(Fault::Budget { .. })));
+}
+
+/// `dec; jnz` and both tests of tails, laid out and not.
+#[test]
+fn loops_and_tails_are_the_same_once_laid_out() {
+    let mut b = Builder::new("control", 64);
+    let n = b.parameter("n", COUNT, false, &[]);
+    let (total, trips) = (b.gpr(), b.gpr());
+    b.mov_imm(total, 0i64);
+    b.when_nonzero(n, |b| {
+        b.mov(trips, n);
+        b.counted(trips, |b| b.add_ri(total, 10));
+        b.when_bits(n, 3, |b| b.inc(total));
+        b.when_bits(n, 1 << 12 | 4, |b| b.inc(total));
+    });
+    let func = b.finish(Some(total.0), None);
+    assert_eq!(wellformed::check(&func), Ok(()));
+    let physical = allocated(&func, Frame::default(), |reg| [RDI, RAX, RCX][reg.index as usize]);
+    assert_eq!(wellformed::check_physical(&physical), Ok(()));
+    for n in 0..40 {
+        let call = Call::new(vec![Argument::Integer(n)]);
+        let expected = 10 * n + u64::from(n % 4 != 0) + u64::from(n & 4 != 0);
+        assert_eq!(run(&func, &call).unwrap().returned, Some(expected));
+        assert_eq!(run(&physical, &call).unwrap().returned, Some(expected));
+    }
+}
+
+fn fault_of(build: impl FnOnce(&mut Builder)) -> Fault {
+    let mut b = Builder::new("fault", 64);
+    build(&mut b);
+    run(&b.finish(None, None), &Call::new(vec![])).unwrap_err()
+}
+
+#[test]
+fn what_was_never_written_is_not_read() {
+    assert!(matches!(
+        fault_of(|b| {
+            let x = b.gpr();
+            b.inc(x);
+        }),
+        Fault::Undefined { .. }
+    ));
+    assert!(matches!(fault_of(|b| { let x = b.gpr(); b.sbb(x, x); }), Fault::UndefinedFlag { flag, .. } if flag == CF));
+    let undefined_flags = fault_of(|b| {
+        let (x, y) = (b.gpr(), b.gpr());
+        b.mov_imm(x, 5i64);
+        b.mov_imm(y, 5i64);
+        b.shl(x, 2);
+        b.adox(x, y);
+    });
+    assert!(matches!(undefined_flags, Fault::UndefinedFlag { flag, .. } if flag == OF));
+}
+
+#[test]
+fn division_faults() {
+    for (by, high) in [(0i64, 0i64), (7, 7)] {
+        let fault = fault_of(|b| {
+            let (lo, hi, divisor) = (b.pinned(RAX), b.pinned(RDX), b.gpr());
+            b.mov_imm(lo, 1i64);
+            b.mov_imm(hi, high);
+            b.mov_imm(divisor, by);
+            b.div(divisor, lo, hi);
+        });
+        assert!(matches!(fault, Fault::Divide { .. }));
+    }
+}
+
+#[test]
+fn mmx_without_emms_is_a_fault() {
+    let fault = fault_of(|b| {
+        let (m, x) = (b.mmx(), b.gpr());
+        b.mov_imm(x, 1i64);
+        b.emms();
+        b.movd_in(m, x);
+    });
+    assert_eq!(fault, Fault::NoEmms);
+}
+
+/// A 32-bit value's upper half is garbage; a returned 32-bit limb has none.
+#[test]
+fn thirty_two_bit_values_have_garbage_above() {
+    let build = |clean: bool| {
+        let mut b = Builder::new("half", 32);
+        let (w, out) = (b.parameter("w", ParameterKind::Value { bits: 32 }, false, &[]), b.gpr());
+        if clean {
+            b.mov32(out, w)
+        } else {
+            b.mov(out, w)
+        }
+        b.finish(Some(out.0), None)
+    };
+    let call = Call::new(vec![Argument::Integer(9)]);
+    assert!(matches!(run(&build(false), &call), Err(Fault::UpperHalf { .. })));
+    assert_eq!(run(&build(true), &call).unwrap().returned, Some(9));
+}
+
+fn mov_imm(reg: PReg) -> Inst<PReg> {
+    Inst { op: Op::Base(Base::MovImm), operands: vec![Operand::Reg(reg), Operand::Imm(3)], note: None }
+}
+
+fn bare(frame: Frame, body: Vec<Node<PReg>>, subs: Vec<Vec<Node<PReg>>>) -> Func<Physical> {
+    let b = Builder::new("bare", 64).finish(None, None);
+    Func { body, subs, ..allocated(&b, frame, |_| RAX) }
+}
+
+#[test]
+fn the_abi_is_kept() {
+    let call = Call::new(vec![]);
+    let saving = |saved: &[PReg]| Frame { saved: saved.to_vec(), ..Frame::default() };
+    let body = || vec![Node::Block(vec![mov_imm(RBX), mov_imm(PReg::gpr(15))])];
+    let right = bare(saving(&[RBX, PReg::gpr(15)]), body(), vec![]);
+    assert_eq!(run(&right, &call).unwrap().executed, 7);
+    let fault = run(&bare(saving(&[PReg::gpr(15)]), body(), vec![]), &call);
+    assert_eq!(fault, Err(Fault::Clobbered { register: RBX, found: 3 }));
+    let stack = bare(saving(&[]), vec![Node::Block(vec![mov_imm(RSP)])], vec![]);
+    assert!(matches!(run(&stack, &call), Err(Fault::Stack { address: 3, .. })));
+}
+
+#[test]
+fn subroutines_return_and_have_no_slots() {
+    let call = Call::new(vec![]);
+    let slot = |disp| Operand::Mem(Mem { space: Space::Frame, base: RSP, index: None, disp });
+    let store = |disp| Inst { op: Op::Base(Base::Store), operands: vec![slot(disp), Operand::Reg(RAX)], note: None };
+    let load = |disp| Inst { op: Op::Base(Base::Load), operands: vec![Operand::Reg(RAX), slot(disp)], note: None };
+    let frame = || Frame { saved: vec![], slots: 2, spills: 0 };
+    let sub = |insts: Vec<Inst<PReg>>| vec![vec![Node::Block(insts)]];
+    let twice = || vec![Node::Call(SubId(0)), Node::Call(SubId(0)), Node::Block(vec![store(8), load(8)])];
+    let right = bare(frame(), twice(), sub(vec![mov_imm(RAX)]));
+    assert_eq!(run(&right, &call).unwrap().executed, 2 * 3 + 2 + 3);
+    let spill = bare(frame(), twice(), sub(vec![mov_imm(RAX), store(8)]));
+    assert!(matches!(run(&spill, &call), Err(Fault::Stack { .. })));
+    let empty = bare(frame(), vec![Node::Block(vec![load(0)])], vec![]);
+    assert!(matches!(run(&empty, &call), Err(Fault::UndefinedSlot { offset: 0, .. })));
+    for disp in [-8, 9, 16] {
+        let outside = bare(frame(), vec![Node::Block(vec![mov_imm(RAX), store(disp)])], vec![]);
+        assert!(matches!(run(&outside, &call), Err(Fault::Stack { .. })));
+    }
+    let endless = bare(frame(), vec![Node::Call(SubId(0))], vec![vec![Node::Call(SubId(0))]]);
+    assert!(matches!(run(&endless, &call), Err(Fault::Stack { .. })));
+}
