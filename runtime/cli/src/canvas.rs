@@ -136,7 +136,8 @@ impl Canvas {
     pub fn table(&self, columns: &[Column]) -> String {
         let room = self.width.saturating_sub(INDENT.len());
         let mut kept: Vec<&Column> = columns.iter().collect();
-        let needed = |kept: &[&Column]| kept.iter().map(|column| column.width() + GAP).sum::<usize>().saturating_sub(GAP);
+        let needed =
+            |kept: &[&Column]| kept.iter().map(|column| column.width() + GAP).sum::<usize>().saturating_sub(GAP);
         while needed(&kept) > room {
             let worst = kept.iter().map(|column| column.rank).max().unwrap_or(0);
             if worst == 0 {

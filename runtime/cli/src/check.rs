@@ -111,7 +111,8 @@ impl Findings {
     pub fn summary(&self) -> Option<String> {
         let first = self.failures.first()?;
         let place = first.n.map(|n| format!(" at n = {n}")).unwrap_or_default();
-        let share = if self.cases > 0 { format!(" ({} of {} cases failed)", self.failed, self.cases) } else { String::new() };
+        let share =
+            if self.cases > 0 { format!(" ({} of {} cases failed)", self.failed, self.cases) } else { String::new() };
         Some(format!("{}{place}{share}", first.what))
     }
 }
@@ -151,8 +152,7 @@ pub fn serve(context: &Context<'_>, extent: Extent) -> Result<bool, Failure> {
     let mut known: BTreeMap<String, Option<Lineup>> = BTreeMap::new();
     let answered = isolate::serve(&mut |name| {
         let kernel = name.split_once('/').map_or(name, |(kernel, _)| kernel);
-        let lineup =
-            known.entry(kernel.to_owned()).or_insert_with(|| lineup(context, &provider, kernel)).as_ref();
+        let lineup = known.entry(kernel.to_owned()).or_insert_with(|| lineup(context, &provider, kernel)).as_ref();
         let candidate = lineup.and_then(|lineup| lineup.find(name));
         let findings = match (lineup, candidate) {
             (Some(lineup), Some(candidate)) => {

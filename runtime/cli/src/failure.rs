@@ -103,7 +103,8 @@ pub fn problems_text(problems: &Problems, canvas: &Canvas, pictures: bool) -> St
         }
     }
     let count = problems.len();
-    let _ = writeln!(text, "{}", canvas.paint(Tone::Bad, format!("{count} problem{}", if count == 1 { "" } else { "s" })));
+    let _ =
+        writeln!(text, "{}", canvas.paint(Tone::Bad, format!("{count} problem{}", if count == 1 { "" } else { "s" })));
     text
 }
 

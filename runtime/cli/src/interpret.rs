@@ -57,7 +57,9 @@ fn bytes(bits: u32, limbs: &[u64]) -> Vec<u8> {
 
 fn difference<S: Executable>(func: &Func<S>, case: &Known, outcome: &Outcome) -> Option<Failed> {
     for (index, expected) in case.results.iter().enumerate() {
-        let (Some(expected), Some(Operand::Limbs { bits, .. })) = (expected, case.operands.get(index)) else { continue };
+        let (Some(expected), Some(Operand::Limbs { bits, .. })) = (expected, case.operands.get(index)) else {
+            continue;
+        };
         let got = outcome.memories.get(index).map_or(&[][..], Vec::as_slice);
         let wanted = bytes(*bits, expected);
         if got != wanted {

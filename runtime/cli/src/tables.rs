@@ -214,7 +214,11 @@ fn candidates(cases: &[&CaseReport], unit: &str, canvas: &Canvas) -> String {
         let (now, later) = rest.split_at(fit.count().max(1));
         let mut part = vec![names.clone()];
         part.extend_from_slice(now);
-        text += &canvas.table(&part).replace('\u{a0}', " ").lines().fold(String::new(), |text, line| text + line.trim_end() + "\n");
+        text += &canvas
+            .table(&part)
+            .replace('\u{a0}', " ")
+            .lines()
+            .fold(String::new(), |text, line| text + line.trim_end() + "\n");
         rest = later;
         if !rest.is_empty() {
             text.push('\n');
@@ -345,7 +349,11 @@ fn decision(case: &CaseReport, unit: &str, canvas: &Canvas) -> String {
         let _ = write!(why, ", the next best takes {} longer", percent(margin));
     }
     if let Some(p_value) = case.p_value {
-        let _ = write!(why, ", p = {}", if p_value < 0.0001 { "0.0001 or less".to_owned() } else { format!("{p_value:.4}") });
+        let _ = write!(
+            why,
+            ", p = {}",
+            if p_value < 0.0001 { "0.0001 or less".to_owned() } else { format!("{p_value:.4}") }
+        );
     }
     text += &canvas.wrapped(&format!("{indent}why    "), why.split(' '));
     let mut raced: Vec<&CandidateReport> = case.candidates.iter().filter(|c| c.ticks.is_some()).collect();
@@ -402,20 +410,30 @@ mod tests {
         let adx = Some("needs adx, which this CPU does not have");
         let wrong = Some("wrong result in r at n = 9 (3 of 412 cases failed)");
         vec![
-            case(4, "mulx.exact4", Some("mulx.u8"), vec![
-                candidate("portable.u4", State::Dropped, Some(3.0), None),
-                candidate("mulx.u8", State::Lost, Some(1.62), None),
-                candidate("mulx.exact4", State::Won, Some(1.5), None),
-                candidate("mulx_adx.u8", State::Ineligible, None, adx),
-                candidate("mulx.broken", State::Quarantined, None, wrong),
-            ]),
-            case(128, "mulx.u8", None, vec![
-                candidate("portable.u4", State::Dropped, Some(2.5), None),
-                candidate("mulx.u8", State::Won, Some(1.25), None),
-                candidate("mulx.exact4", State::Ineligible, None, alone),
-                candidate("mulx_adx.u8", State::Ineligible, None, adx),
-                candidate("mulx.broken", State::Quarantined, None, wrong),
-            ]),
+            case(
+                4,
+                "mulx.exact4",
+                Some("mulx.u8"),
+                vec![
+                    candidate("portable.u4", State::Dropped, Some(3.0), None),
+                    candidate("mulx.u8", State::Lost, Some(1.62), None),
+                    candidate("mulx.exact4", State::Won, Some(1.5), None),
+                    candidate("mulx_adx.u8", State::Ineligible, None, adx),
+                    candidate("mulx.broken", State::Quarantined, None, wrong),
+                ],
+            ),
+            case(
+                128,
+                "mulx.u8",
+                None,
+                vec![
+                    candidate("portable.u4", State::Dropped, Some(2.5), None),
+                    candidate("mulx.u8", State::Won, Some(1.25), None),
+                    candidate("mulx.exact4", State::Ineligible, None, alone),
+                    candidate("mulx_adx.u8", State::Ineligible, None, adx),
+                    candidate("mulx.broken", State::Quarantined, None, wrong),
+                ],
+            ),
         ]
     }
 
@@ -446,10 +464,10 @@ limb64.mul_add
     4  mulx.exact4  mulx.u8              1.50        2.00x   8.1 %  fastest      28
   128  mulx.u8      same                 1.25        2.00x   8.1 %  fastest      28
 
-  ticks/limb    n = 4   n = 128
+  ticks/limb   n = 4   n = 128
   -----------------------------
-  portable.u4   3.00    2.50
-  mulx.u8       1.62+   1.25*
+  portable.u4   3.00      2.50
+  mulx.u8       1.62+     1.25*
   mulx.exactN   1.50*
   * fastest at this n   + serves the other lengths   = not to be told apart from the fastest
 
@@ -469,7 +487,8 @@ next: kiln explain limb64.mul_add
     fn every_width_is_kept() {
         for width in [40, 50, 60, 80, 100] {
             let text = tune(&document(), &Canvas::plain(width));
-            let longest = text.lines().filter(|line| !line.contains("kiln show")).map(|line| line.chars().count()).max();
+            let longest =
+                text.lines().filter(|line| !line.contains("kiln show")).map(|line| line.chars().count()).max();
             assert!(longest <= Some(width), "{width}: {longest:?}\n{text}");
             let text = explain(&cases(), "ticks", &Canvas::plain(width));
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
@@ -495,7 +514,10 @@ limb64.mul_add
         assert_eq!(document["schema"], "kiln.tune/1");
         assert_eq!(document["elapsed_ms"], 1234.5);
         let case = &document["kernels"][0];
-        assert_eq!((&case["case"], &case["reason"], &case["origin"]), (&"n=4".into(), &"fastest".into(), &"compiled".into()));
+        assert_eq!(
+            (&case["case"], &case["reason"], &case["origin"]),
+            (&"n=4".into(), &"fastest".into(), &"compiled".into())
+        );
         assert_eq!(case["candidates"][2]["state"], "won");
         assert!(document.get("clock").is_none());
     }

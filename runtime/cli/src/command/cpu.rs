@@ -6,10 +6,10 @@ use kiln_runtime::provide::Provider;
 use kiln_runtime::timer::{Clock, SystemClock, Unit};
 use serde::Serialize;
 
+use crate::Context;
 use crate::canvas::{Canvas, Tone};
 use crate::command::{Identity, MachineCode, cpu_file, specs};
 use crate::failure::Failure;
-use crate::Context;
 
 #[derive(Debug, Serialize)]
 struct Document {
@@ -56,17 +56,15 @@ pub fn run(context: &Context<'_>) -> Result<bool, Failure> {
     let provider = specs(context)?;
     let native = context.cpu();
     let clock = SystemClock::new(&native);
-    let document = Document {
-        timer: timer(&clock),
-        machine_code: MachineCode::probed(),
-        ..describe(&native, &provider)
-    };
+    let document =
+        Document { timer: timer(&clock), machine_code: MachineCode::probed(), ..describe(&native, &provider) };
     context.print(&document, |canvas| draw(&document, canvas))?;
     Ok(true)
 }
 
 fn describe(cpu: &Cpu, provider: &Provider) -> Document {
-    let hidden = cpu.hidden.iter().map(|(feature, why)| HiddenFeature { feature: feature.name(), why: why.to_string() });
+    let hidden =
+        cpu.hidden.iter().map(|(feature, why)| HiddenFeature { feature: feature.name(), why: why.to_string() });
     let mut errata: Vec<Erratum> = Vec::new();
     for (feature, why) in &cpu.hidden {
         if let Hidden::Erratum(name, what) = *why {
@@ -76,9 +74,8 @@ fn describe(cpu: &Cpu, provider: &Provider) -> Document {
             }
         }
     }
-    let is_absent = |feature: &Feature| {
-        !cpu.features.contains(*feature) && !cpu.hidden.iter().any(|(hidden, _)| hidden == feature)
-    };
+    let is_absent =
+        |feature: &Feature| !cpu.features.contains(*feature) && !cpu.hidden.iter().any(|(hidden, _)| hidden == feature);
     Document {
         schema: "kiln.cpu/1",
         cpu: Identity::of(cpu),
@@ -112,13 +109,17 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
         let microcode = cpu.microcode.as_ref().map(|revision| format!(", microcode {revision}")).unwrap_or_default();
         let hypervisor = if cpu.hypervisor { ", under a hypervisor" } else { "" };
         let (family, model, stepping) = (cpu.family, cpu.model, cpu.stepping);
-        let identity = format!("{}, family {family}, model {model}, stepping {stepping}{microcode}{hypervisor}", cpu.vendor);
+        let identity =
+            format!("{}, family {family}, model {model}, stepping {stepping}{microcode}{hypervisor}", cpu.vendor);
         text += &line("identity", &identity);
     }
-    text += &line("CPU file", &match &document.cpu_file {
-        Some(file) => format!("{} ({})", file.name, file.file),
-        None => "none recognises it; the generic one is used".to_owned(),
-    });
+    text += &line(
+        "CPU file",
+        &match &document.cpu_file {
+            Some(file) => format!("{} ({})", file.name, file.file),
+            None => "none recognises it; the generic one is used".to_owned(),
+        },
+    );
     text += &line("features", &document.features.join(" "));
     if !document.absent.is_empty() {
         text += &line("not reported", &document.absent.join(" "));
@@ -126,10 +127,17 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
     for hidden in &document.hidden {
         text += &line("hidden", &format!("{}: {}", hidden.feature, hidden.why));
     }
-    text += &line("errata", &match document.errata.as_slice() {
-        [] => "none applies".to_owned(),
-        errata => errata.iter().map(|erratum| format!("{}: {}", erratum.name, erratum.what)).collect::<Vec<_>>().join("; "),
-    });
+    text += &line(
+        "errata",
+        &match document.errata.as_slice() {
+            [] => "none applies".to_owned(),
+            errata => errata
+                .iter()
+                .map(|erratum| format!("{}: {}", erratum.name, erratum.what))
+                .collect::<Vec<_>>()
+                .join("; "),
+        },
+    );
     let timer = &document.timer;
     let rate = match timer.unit {
         "ns" => String::new(),

@@ -113,8 +113,11 @@ fn in_force(settings: &Settings) -> Vec<Override> {
 
 /// What cannot be followed: malformed values, and names of nothing.
 fn ignored(settings: &Settings, lineups: &[Lineup]) -> Vec<Override> {
-    let mut found: Vec<Override> =
-        settings.malformed.iter().map(|malformed| Override::new(malformed.variable, malformed.fault.to_string())).collect();
+    let mut found: Vec<Override> = settings
+        .malformed
+        .iter()
+        .map(|malformed| Override::new(malformed.variable, malformed.fault.to_string()))
+        .collect();
     for (kernel, variant) in &settings.force {
         let name = format!("{kernel}/{variant}");
         if !kiln_kernels::kernels().any(|known| known.name == kernel) {
@@ -164,7 +167,9 @@ mod tests {
             ("KILN_TUNE", "fast"),
             ("KILN_BUDGET_MS", "7"),
         ]);
-        let words = |found: Vec<Override>| found.into_iter().map(|one| format!("{}: {}", one.variable, one.what)).collect::<Vec<_>>();
+        let words = |found: Vec<Override>| {
+            found.into_iter().map(|one| format!("{}: {}", one.variable, one.what)).collect::<Vec<_>>()
+        };
         assert_eq!(
             words(in_force(&settings)),
             [

@@ -108,7 +108,10 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
             name.push(if variant.eligible { Tone::Plain } else { Tone::Faint }, short(&variant.variant));
             origin.push(Tone::Faint, variant.origin);
             instructions.push(Tone::Plain, variant.instructions.to_string());
-            needs.push(Tone::Plain, if variant.features.is_empty() { "-".to_owned() } else { variant.features.join(" ") });
+            needs.push(
+                Tone::Plain,
+                if variant.features.is_empty() { "-".to_owned() } else { variant.features.join(" ") },
+            );
             startup.push(Tone::Faint, if variant.startup { "races" } else { "" });
             match &variant.why {
                 None => runs.push(Tone::Good, "yes"),
@@ -148,7 +151,11 @@ mod tests {
                 sizes: &[4, 8],
                 variants: vec![
                     row("limb64.mul_add/mul.u4", vec![], None),
-                    row("limb64.mul_add/mulx_adx.u8", vec!["bmi2", "adx"], Some("needs adx, which this CPU does not have")),
+                    row(
+                        "limb64.mul_add/mulx_adx.u8",
+                        vec!["bmi2", "adx"],
+                        Some("needs adx, which this CPU does not have"),
+                    ),
                 ],
                 left_out: vec![],
             }],

@@ -310,10 +310,23 @@ mod tests {
     #[test]
     fn names_of_nothing_have_neighbours() {
         for name in [
-            "", "/", "x", "limb64.mul_add", "limb64.mul_add/", "limb64.mul_add/mulx", "limb64.mul_add/mulx.u0",
-            "limb64.mul_add/mulx.u08", "limb64.mul_add/mulx.u65", "limb64.mul_add/mulx.u+8", "limb64.mul_add/mulx.u4.live",
-            "limb64.mul_add/mulx.u4.s_", "limb64.mul_add/mulx.u4.s_z80", "limb64.mul_add/mulx.u4.s_zen3.x",
-            "limb64.mul_add/mulx.exact0", "limb64.mul_add/portable.exact4", "limb64.mul_add/mulx.u99999999999",
+            "",
+            "/",
+            "x",
+            "limb64.mul_add",
+            "limb64.mul_add/",
+            "limb64.mul_add/mulx",
+            "limb64.mul_add/mulx.u0",
+            "limb64.mul_add/mulx.u08",
+            "limb64.mul_add/mulx.u65",
+            "limb64.mul_add/mulx.u+8",
+            "limb64.mul_add/mulx.u4.live",
+            "limb64.mul_add/mulx.u4.s_",
+            "limb64.mul_add/mulx.u4.s_z80",
+            "limb64.mul_add/mulx.u4.s_zen3.x",
+            "limb64.mul_add/mulx.exact0",
+            "limb64.mul_add/portable.exact4",
+            "limb64.mul_add/mulx.u99999999999",
         ] {
             assert!(matches!(shown(name, None), Err(Failure::UnknownVariant(_))), "{name}");
         }

@@ -111,7 +111,9 @@ fn interpreted(provider: &Provider, lineups: &[Lineup], extent: Extent) -> Resul
     let progress = Progress::new(plans.len());
     for plan in plans {
         progress.step();
-        let Some(lineup) = lineups.iter().find(|lineup| lineup.kernel.name == plan.kernel.kernel.value) else { continue };
+        let Some(lineup) = lineups.iter().find(|lineup| lineup.kernel.name == plan.kernel.kernel.value) else {
+            continue;
+        };
         progress.doing(format!("interpreting {}", plan.name));
         let compiled = match compile_plan(plan, specs) {
             Ok(compiled) => compiled,
@@ -204,7 +206,11 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
 fn failure(failed: &Failed) -> String {
     let mut text = format!("  {}\n", failed.what);
     let Some(n) = failed.n else { return text };
-    let _ = writeln!(text, "  n = {n}, shared memory: {}, {}, case seed {}", failed.aliasing, failed.placement, failed.seed);
+    let _ = writeln!(
+        text,
+        "  n = {n}, shared memory: {}, {}, case seed {}",
+        failed.aliasing, failed.placement, failed.seed
+    );
     let width = failed.operands.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(8);
     let named = failed.operands.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     for (name, value) in named.chain([("expected", failed.expected.as_str()), ("got", failed.got.as_str())]) {
