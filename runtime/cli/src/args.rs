@@ -12,7 +12,6 @@ use clap::{Parser, Subcommand, ValueEnum};
     about = "Fires short TOML specs into fast, checked, CPU-specific kernels, and calls the fastest of them.",
     after_help = "Exit status: 0 done, 1 a check failed, 2 wrong usage or a bad spec.\n\
                   Overrides: KILN_FORCE, KILN_DENY, KILN_FEATURES, KILN_MACHINE_CODE, KILN_TUNE, KILN_BUDGET_MS, KILN_SPECS.",
-    disable_help_subcommand = true,
     max_term_width = 100
 )]
 pub struct Args {

@@ -258,11 +258,27 @@ fn labelled(canvas: &Canvas, tone: Tone, label: &str, variant: &str, why: &str) 
     text.replacen(label, &canvas.paint(tone, label), 1)
 }
 
+/// Variants with the same reason are told together once there are this many; what failed always has a line of its own.
+const TOGETHER: usize = 4;
+
 fn outside(cases: &[&CaseReport], canvas: &Canvas) -> String {
     let mut text = String::new();
-    for (variant, state, why) in excluded(cases) {
-        let tone = if state == State::Quarantined { Tone::Bad } else { Tone::Notice };
-        text += &labelled(canvas, tone, state.word(), variant, why);
+    let excluded = excluded(cases);
+    let mut told: Vec<(State, &str)> = Vec::new();
+    for &(variant, state, why) in &excluded {
+        if state == State::Quarantined {
+            text += &labelled(canvas, Tone::Bad, state.word(), variant, why);
+            continue;
+        }
+        let same = excluded.iter().filter(|other| (other.1, other.2) == (state, why));
+        let names: Vec<&str> = same.map(|(variant, ..)| short(variant)).collect();
+        if names.len() < TOGETHER {
+            text += &labelled(canvas, Tone::Notice, state.word(), variant, why);
+        } else if !told.contains(&(state, why)) {
+            told.push((state, why));
+            text += &labelled(canvas, Tone::Notice, state.word(), &format!("{} variants", names.len()), why);
+            text += &canvas.wrapped(&" ".repeat(15), names);
+        }
     }
     let mut notes: Vec<&str> = cases.iter().flat_map(|case| &case.notes).map(String::as_str).collect();
     notes.dedup();
@@ -520,6 +536,19 @@ limb64.mul_add
         );
         assert_eq!(case["candidates"][2]["state"], "won");
         assert!(document.get("clock").is_none());
+    }
+
+    #[test]
+    fn many_with_one_reason_are_told_together() {
+        let why = Some("needs adx, which this CPU does not have");
+        let names = ["a.u1", "a.u2", "a.u4", "a.u8"];
+        let out = names.map(|name| candidate(name, State::Ineligible, None, why)).to_vec();
+        let text = outside(&[&case(4, "b.u1", None, out)], &Canvas::plain(100));
+        let expected = "
+  ineligible   4 variants - needs adx, which this CPU does not have
+               a.u1 a.u2 a.u4 a.u8
+";
+        assert_eq!(text, expected);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use kiln_codegen::compile::{Form, compile_plan};
 use kiln_codegen::error::Problems;
-use kiln_codegen::plan::plans;
+use kiln_codegen::plan::{Plan, plans};
+use kiln_codegen::spec::Specs;
 use kiln_runtime::candidate::Candidate;
 use kiln_runtime::provide::Provider;
 use kiln_runtime::verify::{Depth, Lengths, Options, known};
@@ -103,13 +104,21 @@ fn row(kernel: &'static str, variant: String, backend: &'static str, findings: F
     Row { kernel, variant, backend, cases: findings.cases, failed: findings.failed, failures: findings.failures }
 }
 
+/// The variants of the specs in force, and the shipped ones that those no longer ask for.
 fn interpreted(provider: &Provider, lineups: &[Lineup], extent: Extent) -> Result<Vec<Row>, Failure> {
-    let specs = provider.specs();
-    let plans = plans(specs)?;
+    let shipped = Provider::shipped();
+    let mut all: Vec<(Plan<'_>, &Specs)> = Vec::new();
+    for specs in [provider.specs(), shipped.specs()] {
+        for plan in plans(specs)? {
+            if !all.iter().any(|(known, _)| known.name == plan.name) {
+                all.push((plan, specs));
+            }
+        }
+    }
     let mut rows = Vec::new();
     let mut problems = Problems::new();
-    let progress = Progress::new(plans.len());
-    for plan in plans {
+    let progress = Progress::new(all.len());
+    for (plan, specs) in all {
         progress.step();
         let Some(lineup) = lineups.iter().find(|lineup| lineup.kernel.name == plan.kernel.kernel.value) else {
             continue;
