@@ -8,6 +8,8 @@ mod native;
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 
@@ -83,7 +85,14 @@ impl Cpu {
         let [max_leaf, b, c, d] = source.cpuid(0, 0);
         let vendor = text(&[b, d, c]);
         // A leaf beyond the maximum answers garbage (the last leaf, or stale registers): it is never read.
-        let leaf = |leaf: u32, subleaf: u32| if leaf <= max_leaf { source.cpuid(leaf, subleaf) } else { [0; 4] };
+        // Each leaf is asked once: under a hypervisor a CPUID costs tens of microseconds.
+        let answers = RefCell::new(BTreeMap::new());
+        let leaf = |leaf: u32, subleaf: u32| -> [u32; 4] {
+            if leaf > max_leaf {
+                return [0; 4];
+            }
+            *answers.borrow_mut().entry((leaf, subleaf)).or_insert_with(|| source.cpuid(leaf, subleaf))
+        };
         let max_extended = match source.cpuid(0x8000_0000, 0)[0] {
             max @ 0x8000_0000..=0x8000_ffff => max,
             _ => 0,

@@ -1,4 +1,13 @@
 //! Detects the CPU, verifies and races kernels, and dispatches the winners.
+//!
+//! ```text
+//! detect -> candidate (eligible) -> verify (Verified) -> race -> tune (Choice, CaseReport) -> dispatch (Entry)
+//!             ^ exec: code made at run time        isolate: the same checks in a child process
+//! ```
+//!
+//! Unsafe code lives in `exec` (executable memory), `verify` (calls, the register trampoline, guard pages), `detect` and
+//! `timer` (CPUID, XGETBV, RDTSCP) and `sys` (system calls); [`candidate::Candidate::made`] is the one unsafe function
+//! of the interface. Every other module forbids it.
 
 pub mod candidate;
 pub mod detect;
@@ -10,6 +19,8 @@ pub mod exec;
 pub mod explain;
 #[forbid(unsafe_code)]
 pub mod isolate;
+#[cfg(feature = "machine")]
+pub mod provide;
 #[forbid(unsafe_code)]
 pub mod race;
 #[forbid(unsafe_code)]

@@ -115,7 +115,8 @@ impl Provider {
             return Ok(shipped);
         }
         if !same_contract(spec, shipped) {
-            let reason = kiln_codegen::error::Reason::Stage(std::sync::Arc::new(OtherContract { kernel: shipped.name }));
+            let reason =
+                kiln_codegen::error::Reason::Stage(std::sync::Arc::new(OtherContract { kernel: shipped.name }));
             let span = spec.arguments.first().map_or(spec.kernel.span.clone(), |argument| argument.span.clone());
             return Err(spec.problem(span, reason, None).into());
         }
@@ -217,8 +218,8 @@ fn source_file(text: &SpecText) -> SourceFile {
 }
 
 fn same_contract(spec: &KernelSpec, shipped: &Kernel) -> bool {
-    use kiln_kernels::catalogue::{Access, ArgumentKind as Compiled};
     use kiln_codegen::spec::Access as Written;
+    use kiln_kernels::catalogue::{Access, ArgumentKind as Compiled};
     spec.arguments.len() == shipped.arguments.len()
         && spec.returns.is_some() == shipped.returns
         && spec.arguments.iter().zip(shipped.arguments).all(|(ours, theirs)| {
@@ -236,8 +237,12 @@ fn same_contract(spec: &KernelSpec, shipped: &Kernel) -> bool {
                 (ours.access, theirs.access),
                 (Written::In, Access::In) | (Written::Out, Access::Out) | (Written::InOut, Access::InOut)
             );
-            let equal: Vec<&str> =
-                theirs.may_equal.iter().filter_map(|index| shipped.arguments.get(*index)).map(|other| other.name).collect();
+            let equal: Vec<&str> = theirs
+                .may_equal
+                .iter()
+                .filter_map(|index| shipped.arguments.get(*index))
+                .map(|other| other.name)
+                .collect();
             let wanted: Vec<&str> = ours.may_equal.iter().map(|at| at.value.as_str()).collect();
             ours.name.value == theirs.name && kind && access && ours.secret == theirs.secret && equal == wanted
         })

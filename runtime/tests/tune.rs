@@ -160,7 +160,7 @@ fn what_failed_once_is_never_run_again() {
     assert_eq!(first.len(), 1);
     assert!(first[0].starts_with("toy.mul_add/wrong_at_9.u4: wrong result in r at n = 9"), "{first:?}");
     assert!(tuner.options().exclusions.quarantined.contains_key("toy.mul_add/wrong_at_9.u4"));
-    assert_eq!(quarantines(&mut tuner), [String::new(); 0]);
+    assert!(quarantines(&mut tuner).is_empty());
 }
 
 #[test]

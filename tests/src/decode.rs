@@ -73,6 +73,15 @@ pub fn disassemble(bytes: &[u8]) -> Vec<String> {
     instructions.iter().map(line).collect()
 }
 
+/// The listing of a function of `count` instructions at the start of `bytes`, whatever follows it.
+///
+/// # Panics
+/// As [`disassemble`].
+pub fn disassemble_first(bytes: &[u8], count: usize) -> Vec<String> {
+    let end = decode(bytes).iter().take(count).last().map_or(0, Instruction::next_ip);
+    disassemble(&bytes[..usize::try_from(end).expect("an offset into the bytes")])
+}
+
 /// The listing that [`disassemble`] must give for a function, made from its lines and our text.
 pub fn listing(func: &Func<Physical>) -> Vec<String> {
     let lines = func.lines();

@@ -6,7 +6,7 @@ use kiln_codegen::ir::interpret::{Argument, Call, Program};
 use kiln_codegen::spec::Specs;
 use kiln_kernels::catalogue::{Kernel, Origin};
 use kiln_runtime::candidate::Candidate;
-use kiln_runtime::detect::Cpu;
+use kiln_runtime::detect::Native;
 use kiln_runtime::exec::Code;
 use kiln_runtime::provide::{Provider, facts};
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ pub fn programs(compiled: &Compiled<'_>) -> Vec<(&'static str, Program)> {
 }
 
 /// The forms of one variant that can run here, with what cannot counted in `skips`.
-pub fn natives(compiled: &Compiled<'_>, cpu: &Cpu, skips: &mut Skips) -> Vec<Candidate> {
+pub fn natives(compiled: &Compiled<'_>, cpu: &Native, skips: &mut Skips) -> Vec<Candidate> {
     let candidate = shipped(compiled);
     let kernel = kernel(&compiled.plan.kernel.kernel);
     if let Err(why) = candidate.eligible(kernel, cpu) {
@@ -129,13 +129,12 @@ impl MulAdd {
     /// Runs a native entry and returns the row and the carry.
     pub fn run(&self, candidate: &Candidate) -> (Vec<u64>, u64) {
         let kernel = kernel(candidate.kernel());
-        let (mut r, mut a) = (self.bytes(&self.r), self.bytes(&self.a));
         // Aligned memory: whole 64-bit words hold the bytes.
-        let mut words = |bytes: &mut Vec<u8>| -> Vec<u64> {
+        let words = |mut bytes: Vec<u8>| -> Vec<u64> {
             bytes.resize(bytes.len().next_multiple_of(8).max(8), 0);
             bytes.as_chunks().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect()
         };
-        let (mut r, mut a) = (words(&mut r), words(&mut a));
+        let (mut r, mut a) = (words(self.bytes(&self.r)), words(self.bytes(&self.a)));
         let r_pointer: *mut u8 = r.as_mut_ptr().cast();
         let a_pointer: *mut u8 = if self.in_place { r_pointer } else { a.as_mut_ptr().cast() };
         let call = [

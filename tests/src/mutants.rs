@@ -29,14 +29,8 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 6] = [
-        Mutant::LostCarry,
-        Mutant::UnrollPlusOne,
-        Mutant::PastTheEnd,
-        Mutant::Clobber,
-        Mutant::Endless,
-        Mutant::Crash,
-    ];
+    pub const ALL: [Mutant; 6] =
+        [Mutant::LostCarry, Mutant::UnrollPlusOne, Mutant::PastTheEnd, Mutant::Clobber, Mutant::Endless, Mutant::Crash];
 
     /// The word for it, also the last part of its variant's name.
     pub const fn word(self) -> &'static str {
@@ -151,11 +145,7 @@ enum Within {
 }
 
 /// Changes one block of the part of the function that is asked for; tells whether it did.
-fn change(
-    nodes: &mut [Node<PReg>],
-    within: Within,
-    edit: &mut dyn FnMut(&mut Vec<Inst<PReg>>) -> bool,
-) -> bool {
+fn change(nodes: &mut [Node<PReg>], within: Within, edit: &mut dyn FnMut(&mut Vec<Inst<PReg>>) -> bool) -> bool {
     nodes.iter_mut().rev().any(|node| match node {
         Node::Block(insts) => within == Within::Function && edit(insts),
         Node::Loop(inner) => {
@@ -181,8 +171,7 @@ fn replace_last_adc(insts: &mut [Inst<PReg>]) -> bool {
 /// `add low, [r]` becomes `add low, low`: r is never read.
 fn drop_r(insts: &mut [Inst<PReg>]) -> bool {
     let from_r = |inst: &&mut Inst<PReg>| {
-        inst.op == Op::Base(Base::Add)
-            && inst.memory().is_some_and(|(mem, ..)| mem.space == Space::Argument(0))
+        inst.op == Op::Base(Base::Add) && inst.memory().is_some_and(|(mem, ..)| mem.space == Space::Argument(0))
     };
     let Some(found) = insts.iter_mut().find(from_r) else { return false };
     found.operands[1] = found.operands[0];

@@ -2,7 +2,7 @@
 //! Natives run between guard pages, with registers and state checked; the interpreter knows each argument's bounds.
 
 use kiln_codegen::family::Parameters;
-use kiln_runtime::detect::Cpu;
+use kiln_runtime::detect::native;
 use kiln_runtime::verify::{Depth, Options, verify};
 use kiln_tests::forms::{self, MulAdd, Skips};
 
@@ -65,7 +65,7 @@ fn the_interpreter_agrees_with_big_integers() {
 
 #[test]
 fn natives_agree_between_guard_pages() {
-    let cpu = Cpu::global();
+    let cpu = &native();
     let mut skips = Skips::default();
     let mut cases = 0;
     for compiled in forms::compiled() {
@@ -73,7 +73,7 @@ fn natives_agree_between_guard_pages() {
         for native in forms::natives(compiled, cpu, &mut skips) {
             let options = Options { depth: Depth::Full { cases: 8 }, guard_pages: true, ..Options::default() };
             let origin = native.origin().word();
-            match verify(kernel, native, cpu, &options) {
+            match verify(kernel, &native, cpu, &options) {
                 Ok(verified) => cases += verified.report().cases,
                 Err(rejected) => panic!("{} ({origin}): {rejected:?}", compiled.plan.name),
             }

@@ -1,6 +1,6 @@
 //! Is each faulty kernel caught by verification, quarantined, reported and never dispatched?
 
-use kiln_runtime::detect::Cpu;
+use kiln_runtime::detect::native;
 use kiln_runtime::verify::{Options, Rejected, verify};
 use kiln_tests::forms;
 use kiln_tests::mutants::Mutant;
@@ -10,7 +10,7 @@ fn the_quick_check_catches_each_mutant_that_returns() {
     for mutant in Mutant::ALL.into_iter().filter(|mutant| !mutant.kills()) {
         let kernel = forms::kernel("limb64.mul_add");
         let candidate = mutant.candidate().expect("executable memory");
-        match verify(kernel, candidate, Cpu::global(), &Options::default()) {
+        match verify(kernel, &candidate, &native(), &Options::default()) {
             Err(Rejected::Failed(report)) => {
                 assert!(report.failed > 0, "{mutant:?}");
                 println!("{}: {}", mutant.word(), report.summary().expect("a failure"));

@@ -1,6 +1,6 @@
 //! Do all forms of all `mul_add` variants give the published rows of `vectors/bignum/muladd.jsonl`?
 
-use kiln_runtime::detect::Cpu;
+use kiln_runtime::detect::native;
 use kiln_tests::forms::{self, MulAdd, Skips};
 use num_bigint::BigUint;
 use serde_json::Value;
@@ -47,7 +47,7 @@ fn every_form_gives_every_row() {
     let rows = rows();
     assert!(rows.iter().filter(|row| row.operands.bits == 64).count() > 100, "rows of 64-bit limbs");
     assert!(rows.iter().filter(|row| row.operands.bits == 32).count() > 100, "rows of 32-bit limbs");
-    let cpu = Cpu::global();
+    let cpu = &native();
     let mut skips = Skips::default();
     let (mut native_runs, mut interpreted_runs) = (0u64, 0u64);
     for compiled in forms::compiled() {

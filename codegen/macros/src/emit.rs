@@ -15,8 +15,7 @@ pub fn catalogue(specs: &Specs, compiled: &[Compiled<'_>], input: &Input) -> Tok
     let kernels = specs.kernels.iter().map(|kernel| {
         let path = &input.specs.iter().find(|file| file.given == kernel.file).expect("a file of the call").absolute;
         let path = path.to_string_lossy();
-        let variants: Vec<_> =
-            compiled.iter().filter(|variant| std::ptr::eq(variant.plan.kernel, kernel)).collect();
+        let variants: Vec<_> = compiled.iter().filter(|variant| std::ptr::eq(variant.plan.kernel, kernel)).collect();
         kernel_items(kernel, &variants, &path)
     });
     let statics = specs.kernels.iter().map(|kernel| static_name(kernel));
@@ -103,7 +102,14 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
     let (file, hash, sizes, gives) = (&kernel.file, &kernel.hash, &kernel.sizes, contract.returns);
     let doc = format!("`{name}`: {math}");
     let count = raw.len();
-    let result = if contract.returns { quote!(u64::from(result)) } else { quote!({ let () = result; 0 }) };
+    let result = if contract.returns {
+        quote!(u64::from(result))
+    } else {
+        quote!({
+            let () = result;
+            0
+        })
+    };
     quote! {
         #[doc = #doc]
         pub static #static_name: ::kiln_kernels::catalogue::Kernel = ::kiln_kernels::catalogue::Kernel {

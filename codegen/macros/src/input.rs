@@ -48,7 +48,9 @@ impl Parse for Input {
             match key.to_string().as_str() {
                 "specs" => specs.extend(files),
                 "cpus" => cpus.extend(files),
-                other => return Err(syn::Error::new(key.span(), format!("unknown key `{other}`; valid are specs, cpus"))),
+                other => {
+                    return Err(syn::Error::new(key.span(), format!("unknown key `{other}`; valid are specs, cpus")));
+                }
             }
             if !input.is_empty() {
                 input.parse::<Token![,]>()?;

@@ -24,8 +24,11 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
             ParameterKind::Pointer { element_bytes, count, writes, .. } => {
                 let rights = if writes { "read and written" } else { "only read" };
                 let count = &func.parameters[usize::from(count)].name;
-                let equal: Vec<&str> =
-                    parameter.may_equal.iter().map(|other| func.parameters[usize::from(*other)].name.as_str()).collect();
+                let equal: Vec<&str> = parameter
+                    .may_equal
+                    .iter()
+                    .map(|other| func.parameters[usize::from(*other)].name.as_str())
+                    .collect();
                 let alias = if equal.is_empty() {
                     String::new()
                 } else {

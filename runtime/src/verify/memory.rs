@@ -104,9 +104,9 @@ impl Buffer {
     /// The limbs as they are now.
     pub fn read(&self) -> Vec<u64> {
         let data = &self.storage.bytes()[self.start..self.start + self.length];
-        let limb = |place: &[u8]| match place {
-            &[a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),
-            &[a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
+        let limb = |place: &[u8]| match *place {
+            [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),
+            [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
             _ => 0,
         };
         data.chunks_exact(self.limb_bytes).map(limb).collect()

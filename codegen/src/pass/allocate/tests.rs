@@ -15,7 +15,7 @@ pub(super) fn same(func: &Func<Virtual>, seed: u64) -> Func<Physical> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn straight_lines_do_what_they_did(live in 1..60_usize, body in straight(), seed in 0..1000_u64) {

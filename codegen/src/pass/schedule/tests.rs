@@ -27,7 +27,7 @@ fn same(func: &Func<Virtual>, scheduled: &Func<Virtual>, seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn straight_lines_do_what_they_did(live in 1..40_usize, body in straight(), width in 1..7_u32, window in 0..300_u32, seed in 0..1000_u64) {
