@@ -7,6 +7,7 @@
 //! endless loop cannot be seen in process; `isolate` turns those into findings.
 
 mod arena;
+mod known;
 mod memory;
 mod operands;
 #[cfg(target_arch = "x86_64")]
@@ -22,6 +23,7 @@ use crate::detect::Native;
 use crate::random::Random;
 
 pub use arena::Arena;
+pub use known::{Known, known};
 pub use memory::{NoMemory, Placement};
 pub use operands::{Aliasing, Operand, Pattern, Prepare};
 
@@ -258,7 +260,7 @@ pub fn verify(
     candidate.eligible(kernel, cpu).map_err(Rejected::Ineligible)?;
     let mmx = candidate.features().is_ok_and(|features| features.contains(Feature::Mmx));
     let mut report = Report::default();
-    for case in cases(kernel, candidate, options) {
+    for case in cases(kernel, Lengths::of(candidate), options) {
         report.cases += 1;
         // `eligible` has checked that the entry is for this contract and that this CPU has its features.
         let failures = case.run(kernel, candidate.entry(), mmx, options.prepare);
@@ -280,6 +282,22 @@ pub fn verify(
     }
 }
 
+/// What the lengths to check depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lengths {
+    /// The only `n` that the variant serves, if there is only one.
+    pub exact: Option<u64>,
+    /// Its unroll factor, if it has one.
+    pub unroll: Option<u64>,
+}
+
+impl Lengths {
+    /// Those of a candidate.
+    pub fn of(candidate: &Candidate) -> Lengths {
+        Lengths { exact: candidate.exact(), unroll: candidate.unroll() }
+    }
+}
+
 struct Case {
     seed: u64,
     n: u64,
@@ -292,12 +310,12 @@ struct Case {
 const LARGEST: u64 = 4096;
 
 /// Every `n` to check: each tail of the unrolled body, each size class with its neighbours, and some beyond.
-fn counts(kernel: &Kernel, candidate: &Candidate, depth: Depth) -> Vec<u64> {
+fn counts(kernel: &Kernel, lengths: Lengths, depth: Depth) -> Vec<u64> {
     let range = count_range(kernel);
-    if let Some(exact) = candidate.exact() {
+    if let Some(exact) = lengths.exact {
         return vec![exact];
     }
-    let unroll = candidate.unroll().unwrap_or(4).clamp(1, 64);
+    let unroll = lengths.unroll.unwrap_or(4).clamp(1, 64);
     let mut counts: Vec<u64> = (0..=3 * unroll + 2).collect();
     for &size in kernel.sizes {
         counts.extend([size.saturating_sub(1), size, size.saturating_add(1)]);
@@ -312,20 +330,20 @@ fn counts(kernel: &Kernel, candidate: &Candidate, depth: Depth) -> Vec<u64> {
     counts
 }
 
-fn cases(kernel: &Kernel, candidate: &Candidate, options: &Options) -> Vec<Case> {
+fn cases(kernel: &Kernel, lengths: Lengths, options: &Options) -> Vec<Case> {
     let aliasings = Aliasing::all(kernel);
     let mut seeds = Random::new(options.seed);
     let mut cases = Vec::new();
     let mut add = |n, pattern, aliasing: &Aliasing, placement| {
         cases.push(Case { seed: seeds.word(), n, pattern, aliasing: aliasing.clone(), placement });
     };
-    for (index, n) in counts(kernel, candidate, options.depth).into_iter().enumerate() {
+    for (index, n) in counts(kernel, lengths, options.depth).into_iter().enumerate() {
         match options.depth {
             Depth::Quick => {
                 let turn = |by: usize| &aliasings[(index + by) % aliasings.len()];
                 add(n, None, turn(0), Placement::Canaries);
                 add(n, Some(Pattern::Ones), turn(1), Placement::Canaries);
-                if candidate.exact().is_some() {
+                if lengths.exact.is_some() {
                     // One n alone: as many operands as the others get in all their tails.
                     for by in 0..16 {
                         add(n, Some(Pattern::ALL[by % Pattern::ALL.len()]), turn(by), Placement::Canaries);

@@ -1,0 +1,172 @@
+//! The command line: words in, [`Args`] out. Does nothing.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// What was asked for.
+#[derive(Debug, Parser)]
+#[command(
+    name = "kiln",
+    version,
+    about = "Fires short TOML specs into fast, checked, CPU-specific kernels, and calls the fastest of them.",
+    after_help = "Exit status: 0 done, 1 a check failed, 2 wrong usage or a bad spec.\n\
+                  Overrides: KILN_FORCE, KILN_DENY, KILN_FEATURES, KILN_MACHINE_CODE, KILN_TUNE, KILN_BUDGET_MS, KILN_SPECS.",
+    max_term_width = 100
+)]
+pub struct Args {
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Folder of specs that are added to the shipped ones, or replace them [env: KILN_SPECS]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub specs: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Find the fastest variant of each kernel on this machine
+    ///
+    /// Every variant that can run here is verified in a child process and raced against the others, for each size class.
+    Tune {
+        /// Kernels, `*` and `?` allowed; all if none is named
+        #[arg(value_name = "KERNEL")]
+        kernels: Vec<String>,
+        /// CPU time for all races together, in milliseconds; as much as it takes if not given
+        #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+        budget: Option<u64>,
+    },
+    /// List kernels and variants, and which of them can run here
+    List {
+        /// Kernels, `*` and `?` allowed; all if none is named
+        #[arg(value_name = "KERNEL")]
+        kernels: Vec<String>,
+    },
+    /// Show one variant: also one that this CPU cannot run, and any other point of a known strategy
+    Show {
+        /// The variant, such as limb64.mul_add/mulx_adx.u8
+        #[arg(value_name = "VARIANT")]
+        variant: String,
+        /// In which form [default: asm; rust for a portable variant]
+        #[arg(long = "as", value_name = "FORM")]
+        form: Option<Form>,
+    },
+    /// Check variants against the reference: natively in a child process, and in the interpreter
+    Verify {
+        /// Kernels, `*` and `?` allowed; all if none is named
+        #[arg(value_name = "KERNEL")]
+        kernels: Vec<String>,
+        /// Random cases for each length and way of sharing memory, besides the fixed ones
+        #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+        cases: u32,
+        /// Seed that all operands follow from, decimal or 0x…; another one each time if not given
+        #[arg(long, value_name = "S", value_parser = seed)]
+        seed: Option<u64>,
+    },
+    /// Explain which variant is in force for each kernel and size class, and why
+    Explain {
+        /// Kernels, `*` and `?` allowed; all if none is named
+        #[arg(value_name = "KERNEL")]
+        kernels: Vec<String>,
+    },
+    /// Describe the CPU: features, what is hidden and why, the timer
+    Cpu,
+    /// Work on spec files
+    #[command(subcommand)]
+    Spec(SpecCommand),
+    /// The child of `tune` and `verify`
+    #[command(name = crate::check::COMMAND, hide = true)]
+    CheckInChild {
+        /// Random cases
+        #[arg(long)]
+        cases: u32,
+        /// Seed of all operands
+        #[arg(long)]
+        seed: u64,
+    },
+}
+
+/// The commands on spec files.
+#[derive(Debug, Subcommand)]
+pub enum SpecCommand {
+    /// Check spec files, and the specs in folders; every problem at once
+    Check {
+        /// Files and folders
+        #[arg(value_name = "FILE", required = true)]
+        paths: Vec<PathBuf>,
+    },
+    /// Print the JSON Schema of spec files, for editors
+    Schema,
+}
+
+/// In which form a variant is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// Assembly in Intel syntax
+    Asm,
+    /// The IR that the interpreter runs
+    Ir,
+    /// The Rust item
+    Rust,
+    /// Machine code, disassembled
+    Bytes,
+}
+
+impl Form {
+    /// The word of the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Form::Asm => "asm",
+            Form::Ir => "ir",
+            Form::Rust => "rust",
+            Form::Bytes => "bytes",
+        }
+    }
+}
+
+fn seed(word: &str) -> Result<u64, std::num::ParseIntError> {
+    match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => word.parse(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn options_stand_anywhere() {
+        let args = Args::parse_from(["kiln", "--json", "tune", "limb64.*", "--specs", "dir", "--budget", "20"]);
+        assert!(args.json && args.specs.is_some_and(|dir| dir.as_os_str() == "dir"));
+        assert!(matches!(args.command, Command::Tune { kernels, budget: Some(20) } if kernels == ["limb64.*"]));
+    }
+
+    #[test]
+    fn wrong_words_are_refused() {
+        let lines: [&[&str]; 8] = [
+            &["kiln"],
+            &["kiln", "tun"],
+            &["kiln", "tune", "--budget", "0"],
+            &["kiln", "tune", "--budget", "-1"],
+            &["kiln", "verify", "--seed", "x"],
+            &["kiln", "verify", "--cases", "99999999999"],
+            &["kiln", "show"],
+            &["kiln", "show", "a/b", "--as", "c"],
+        ];
+        for line in lines {
+            assert!(Args::try_parse_from(line).is_err(), "{line:?}");
+        }
+        assert_eq!(seed("0xff"), Ok(255));
+    }
+}

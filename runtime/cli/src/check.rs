@@ -1,0 +1,210 @@
+//! Native checks in a child process: this program is parent and child. A crash, an endless loop or a read past a buffer
+//! is then a finding about one candidate.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use kiln_runtime::isolate::{self, Program, Verdict};
+use kiln_runtime::provide::Provider;
+use kiln_runtime::verify::{self, Depth, Options, Rejected};
+use serde::{Deserialize, Serialize};
+
+use crate::Context;
+use crate::command::{Lineup, lineups, specs};
+use crate::failure::Failure;
+
+/// The hidden command of the child.
+pub const COMMAND: &str = "check-in-child";
+/// Failures that an answer keeps: with the largest operands, two fit the line that the parent reads.
+const KEEP: usize = 2;
+
+/// How much to check.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Random cases for each length and way of sharing memory.
+    pub cases: u32,
+    /// Seed of all operands.
+    pub seed: u64,
+}
+
+impl Extent {
+    /// The options of the runtime; guard pages only where a fault costs no more than a child.
+    pub fn options(self, guard_pages: bool) -> Options {
+        let depth = Depth::Full { cases: self.cases };
+        Options { seed: self.seed, depth, guard_pages, keep: KEEP, ..Options::default() }
+    }
+}
+
+/// A case that failed, in a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// What is wrong.
+    pub what: String,
+    /// The case's own seed, in hex; empty if the process died before it could say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub seed: String,
+    /// The first count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<u64>,
+    /// Which arguments shared a pointer.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub aliasing: String,
+    /// Where the buffers lay.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub placement: String,
+    /// Each argument before the call, in hex, most significant limb first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operands: Vec<(String, String)>,
+    /// What the reference computes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub expected: String,
+    /// What came out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub got: String,
+}
+
+impl Failed {
+    /// A failure of which no more is known.
+    pub fn bare(what: String) -> Failed {
+        Failed {
+            what,
+            seed: String::new(),
+            n: None,
+            aliasing: String::new(),
+            placement: String::new(),
+            operands: Vec::new(),
+            expected: String::new(),
+            got: String::new(),
+        }
+    }
+}
+
+impl From<&verify::Failure> for Failed {
+    fn from(failure: &verify::Failure) -> Failed {
+        Failed {
+            what: failure.kind.to_string(),
+            seed: format!("{:#x}", failure.seed),
+            n: Some(failure.n),
+            aliasing: failure.aliasing.clone(),
+            placement: failure.placement.word().to_owned(),
+            operands: failure.operands.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+            expected: failure.expected.clone(),
+            got: failure.got.clone(),
+        }
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Findings {
+    /// Cases that ran.
+    pub cases: u64,
+    /// Cases that failed.
+    pub failed: u64,
+    /// The first of them.
+    pub failures: Vec<Failed>,
+}
+
+impl Findings {
+    /// The first failure in one line.
+    pub fn summary(&self) -> Option<String> {
+        let first = self.failures.first()?;
+        let place = first.n.map(|n| format!(" at n = {n}")).unwrap_or_default();
+        let share =
+            if self.cases > 0 { format!(" ({} of {} cases failed)", self.failed, self.cases) } else { String::new() };
+        Some(format!("{}{place}{share}", first.what))
+    }
+}
+
+/// Has candidates checked in a child: `names` are of the lineups of the same command line. `progress` hears of each.
+pub fn in_child(
+    context: &Context<'_>,
+    names: &[String],
+    extent: Extent,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Findings>, Failure> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    if let Some(folder) = &context.folder {
+        arguments.extend(["--specs".into(), folder.into()]);
+    }
+    arguments.push(COMMAND.into());
+    arguments.extend(["--cases".into(), extent.cases.to_string().into()]);
+    arguments.extend(["--seed".into(), extent.seed.to_string().into()]);
+    let limit = context.hooks.time_limit + Duration::from_millis(2) * extent.cases;
+    let program = Program::this(arguments, limit).map_err(Failure::Child)?;
+    let verdicts = isolate::run(&program, names, &mut |name, _| progress(name)).map_err(Failure::Child)?;
+    Ok(verdicts.into_iter().map(findings).collect())
+}
+
+fn findings(verdict: Verdict) -> Findings {
+    match verdict {
+        Verdict::Finished(answer) => serde_json::from_str(&answer)
+            .unwrap_or_else(|error| lost(format!("the child's answer cannot be read: {error}"))),
+        Verdict::Quarantined(cause) => lost(cause.to_string()),
+    }
+}
+
+/// The child's side.
+pub fn serve(context: &Context<'_>, extent: Extent) -> Result<bool, Failure> {
+    let provider = specs(context)?;
+    let cpu = context.cpu();
+    let mut known: BTreeMap<String, Option<Lineup>> = BTreeMap::new();
+    let answered = isolate::serve(&mut |name| {
+        let kernel = name.split_once('/').map_or(name, |(kernel, _)| kernel);
+        let lineup = known.entry(kernel.to_owned()).or_insert_with(|| lineup(context, &provider, kernel)).as_ref();
+        let candidate = lineup.and_then(|lineup| lineup.find(name));
+        let findings = match (lineup, candidate) {
+            (Some(lineup), Some(candidate)) => {
+                match verify::verify(lineup.kernel, &candidate, &cpu, &extent.options(true)) {
+                    Ok(verified) => Findings { cases: verified.report().cases, failed: 0, failures: Vec::new() },
+                    Err(Rejected::Failed(report)) => Findings {
+                        cases: report.cases,
+                        failed: report.failed,
+                        failures: report.failures.iter().map(Failed::from).collect(),
+                    },
+                    Err(Rejected::Ineligible(why)) => lost(why.to_string()),
+                }
+            }
+            _ => lost("there is no such candidate in the child".to_owned()),
+        };
+        serde_json::to_string(&findings).unwrap_or_default()
+    });
+    // A parent that is gone needs no answer.
+    Ok(answered.is_ok())
+}
+
+fn lost(what: String) -> Findings {
+    Findings { cases: 0, failed: 1, failures: vec![Failed::bare(what)] }
+}
+
+fn lineup(context: &Context<'_>, provider: &Provider, kernel: &str) -> Option<Lineup> {
+    lineups(context, provider, &[kernel.to_owned()]).ok()?.pop()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kiln_runtime::isolate::Cause;
+
+    #[test]
+    fn an_answer_survives_the_pipe() {
+        let failed = Failed {
+            seed: "0x12".into(),
+            n: Some(9),
+            operands: vec![("r".into(), "0x1_2".into())],
+            ..Failed::bare("wrong result in r".into())
+        };
+        let findings = Findings { cases: 40, failed: 2, failures: vec![failed] };
+        let text = serde_json::to_string(&findings).unwrap();
+        assert_eq!(super::findings(Verdict::Finished(text)), findings);
+        assert_eq!(findings.summary().unwrap(), "wrong result in r at n = 9 (2 of 40 cases failed)");
+    }
+
+    #[test]
+    fn a_dead_child_is_a_failure() {
+        let crashed = findings(Verdict::Quarantined(Cause::Signal(11)));
+        assert_eq!((crashed.failed, crashed.summary().unwrap().as_str()), (1, "crashed with SIGSEGV"));
+        assert_eq!(findings(Verdict::Finished("nonsense".into())).failed, 1);
+    }
+}

@@ -1,0 +1,187 @@
+//! `kiln explain`: what a program that uses the library would do here, and why.
+
+use std::time::Duration;
+
+use kiln_runtime::dispatch::Runtime;
+use kiln_runtime::explain::CaseReport;
+use kiln_runtime::settings::{Settings, TuneMode};
+use kiln_runtime::timer::{Clock, SystemClock};
+use kiln_runtime::tune::{KERNEL_SHARE, PROCESS_BUDGET};
+use serde::Serialize;
+
+use crate::Context;
+use crate::canvas::{Canvas, Tone};
+use crate::command::{Identity, Lineup, MachineCode, cpu_file, lineups, preferences, specs};
+use crate::failure::Failure;
+use crate::tables;
+
+#[derive(Debug, Serialize)]
+struct Document {
+    schema: &'static str,
+    cpu: Identity,
+    cpu_file: Option<String>,
+    unit: &'static str,
+    budget_ms: f64,
+    machine_code: MachineCode,
+    overrides: Vec<Override>,
+    ignored: Vec<Override>,
+    kernels: Vec<CaseReport>,
+}
+
+/// A variable and what it says, or what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Override {
+    variable: String,
+    what: String,
+}
+
+impl Override {
+    fn new(variable: &str, what: impl Into<String>) -> Override {
+        Override { variable: variable.into(), what: what.into() }
+    }
+}
+
+/// Runs the start-up race in this process, as a program would at its first use of each kernel, and explains it. A
+/// malformed override is shown as the library treats it, and still makes the exit status.
+pub fn run(context: &Context<'_>, words: &[String]) -> Result<bool, Failure> {
+    let provider = specs(context)?;
+    let cpu = context.cpu();
+    let lineups = lineups(context, &provider, words)?;
+    let runtime = Runtime::global();
+    let prefer = preferences(&cpu, &provider);
+    runtime.configure(|options| options.prefer = prefer);
+    let budget = context.settings.budget.unwrap_or(PROCESS_BUDGET);
+    for lineup in &lineups {
+        start_up(runtime, lineup, budget);
+    }
+    let mut decided = runtime.explain();
+    let document = Document {
+        schema: "kiln.explain/1",
+        cpu_file: cpu_file(&cpu, &provider).map(|file| file.name.clone()),
+        unit: SystemClock::new(&cpu).unit().word(),
+        budget_ms: budget.as_secs_f64() * 1000.0,
+        machine_code: MachineCode::probed(),
+        overrides: in_force(&context.settings),
+        ignored: ignored(&context.settings, &lineups),
+        kernels: lineups.iter().flat_map(|lineup| decided.remove(lineup.kernel.name).unwrap_or_default()).collect(),
+        cpu: Identity::of(&cpu),
+    };
+    context.print(&document, |canvas| draw(&document, canvas))?;
+    match context.settings.malformed.as_slice() {
+        [] => Ok(true),
+        malformed => Err(Failure::Settings(malformed.to_vec())),
+    }
+}
+
+fn start_up(runtime: &'static Runtime, lineup: &Lineup, budget: Duration) {
+    if lineup.made.is_empty() {
+        let first = lineup.kernel.sizes.first().copied().unwrap_or(1);
+        runtime.slots(lineup.kernel).entry_for(first);
+    } else {
+        // Candidates made at run time are handed over, not found.
+        runtime.tune(lineup.kernel, lineup.made.clone(), Some(budget / KERNEL_SHARE), &mut |_| ());
+    }
+}
+
+fn in_force(settings: &Settings) -> Vec<Override> {
+    let mut found = Vec::new();
+    for (kernel, variant) in &settings.force {
+        found.push(Override::new("KILN_FORCE", format!("{kernel} is {variant}")));
+    }
+    for glob in &settings.deny {
+        found.push(Override::new("KILN_DENY", format!("no variant that matches {glob}")));
+    }
+    if !settings.removed_features.is_empty() {
+        found.push(Override::new("KILN_FEATURES", format!("without {}", settings.removed_features)));
+    }
+    if !settings.machine_code {
+        found.push(Override::new("KILN_MACHINE_CODE", "no code is made at run time"));
+    }
+    match settings.tune {
+        TuneMode::Off => found.push(Override::new("KILN_TUNE", "off: the portable functions")),
+        TuneMode::Static => found.push(Override::new("KILN_TUNE", "static: what the CPU file prefers, unmeasured")),
+        TuneMode::Race => {}
+    }
+    if let Some(budget) = settings.budget {
+        found.push(Override::new("KILN_BUDGET_MS", format!("{} ms for all races of the process", budget.as_millis())));
+    }
+    if let Some(folder) = &settings.specs {
+        found.push(Override::new("KILN_SPECS", format!("specs of {}", folder.display())));
+    }
+    found
+}
+
+/// What cannot be followed: malformed values, and names of nothing.
+fn ignored(settings: &Settings, lineups: &[Lineup]) -> Vec<Override> {
+    let mut found: Vec<Override> = settings
+        .malformed
+        .iter()
+        .map(|malformed| Override::new(malformed.variable, malformed.fault.to_string()))
+        .collect();
+    for (kernel, variant) in &settings.force {
+        let name = format!("{kernel}/{variant}");
+        if !kiln_kernels::kernels().any(|known| known.name == kernel) {
+            found.push(Override::new("KILN_FORCE", format!("there is no kernel {kernel}")));
+        } else if lineups.iter().any(|lineup| lineup.kernel.name == kernel && lineup.find(&name).is_none()) {
+            found.push(Override::new("KILN_FORCE", format!("there is no variant {name}")));
+        }
+    }
+    found
+}
+
+fn draw(document: &Document, canvas: &Canvas) -> String {
+    let line = |label: &str, words: &str| canvas.wrapped(&format!("  {label:<14}"), words.split(' '));
+    let mut text = format!("{}\n\n", canvas.paint(Tone::Strong, document.cpu.name()));
+    text += &line("CPU file", document.cpu_file.as_deref().unwrap_or("none recognises it; the generic one is used"));
+    text += &line("start-up race", &format!("within {} ms of CPU for the whole process", document.budget_ms));
+    text += &line("machine code", document.machine_code.words());
+    if document.overrides.is_empty() {
+        text += &line("overrides", "none");
+    }
+    for one in &document.overrides {
+        text += &line("override", &format!("{}: {}", one.variable, one.what));
+    }
+    for one in &document.ignored {
+        let ignored = line("ignored", &format!("{}: {}", one.variable, one.what));
+        text += &ignored.replacen("ignored", &canvas.paint(Tone::Bad, "ignored"), 1);
+    }
+    text + &tables::explain(&document.kernels, document.unit, canvas)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsString;
+
+    fn settings(variables: &'static [(&str, &str)]) -> Settings {
+        Settings::from_variables(false, &|name| {
+            variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn overrides_are_told_apart() {
+        let settings = settings(&[
+            ("KILN_FORCE", "limb64.mul_add=mulx.u8,nothing.here=x"),
+            ("KILN_FEATURES", "-adx"),
+            ("KILN_TUNE", "fast"),
+            ("KILN_BUDGET_MS", "7"),
+        ]);
+        let words = |found: Vec<Override>| {
+            found.into_iter().map(|one| format!("{}: {}", one.variable, one.what)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            words(in_force(&settings)),
+            [
+                "KILN_FORCE: limb64.mul_add is mulx.u8",
+                "KILN_FORCE: nothing.here is x",
+                "KILN_FEATURES: without adx",
+                "KILN_BUDGET_MS: 7 ms for all races of the process",
+            ]
+        );
+        assert_eq!(
+            words(ignored(&settings, &[])),
+            ["KILN_TUNE: \"fast\" is not one of off, static, race", "KILN_FORCE: there is no kernel nothing.here"]
+        );
+    }
+}

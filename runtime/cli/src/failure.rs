@@ -1,0 +1,172 @@
+//! Why a command could not be carried out: for people on standard error, and as an exit status.
+
+use std::fmt::Write as _;
+use std::io;
+
+use kiln_codegen::error::{Problem, Problems};
+use kiln_runtime::isolate::CannotStart;
+use kiln_runtime::settings::Malformed;
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
+
+use crate::args::Form;
+use crate::canvas::{Canvas, Tone};
+use crate::names::Nearest;
+
+/// Why a command could not be carried out.
+#[derive(Debug)]
+pub enum Failure {
+    /// Override variables that cannot be understood.
+    Settings(Vec<Malformed>),
+    /// Specs that are wrong.
+    Specs(Problems),
+    /// A word that selects no kernel.
+    UnknownKernel(Nearest),
+    /// A word that names no variant.
+    UnknownVariant(Nearest),
+    /// A form that a variant does not have.
+    NoSuchForm {
+        /// The variant.
+        variant: String,
+        /// What was asked for.
+        form: Form,
+        /// Why it has none.
+        why: String,
+    },
+    /// Standard output cannot be written.
+    Output(io::Error),
+    /// The child process that checks candidates cannot be started.
+    Child(CannotStart),
+}
+
+impl Failure {
+    /// 2 for what the caller can put right in words or files, else 1.
+    pub fn status(&self) -> u8 {
+        match self {
+            Failure::Settings(_)
+            | Failure::Specs(_)
+            | Failure::UnknownKernel(_)
+            | Failure::UnknownVariant(_)
+            | Failure::NoSuchForm { .. } => 2,
+            Failure::Output(_) | Failure::Child(_) => 1,
+        }
+    }
+
+    /// The text for standard error. With `pictures`, a problem of a spec shows its line.
+    pub fn text(&self, canvas: &Canvas, pictures: bool) -> String {
+        let error = canvas.paint(Tone::Bad, "error:");
+        match self {
+            Failure::Settings(malformed) => malformed.iter().map(|one| format!("{error} {one}\n")).collect(),
+            Failure::Specs(problems) => problems_text(problems, canvas, pictures),
+            Failure::UnknownKernel(nearest) => {
+                let hint = if nearest.given.contains('/') { "; `kiln show` takes variants" } else { "" };
+                format!("{error} no kernel matches `{}`{nearest}{hint}\n", nearest.given)
+            }
+            Failure::UnknownVariant(nearest) => format!("{error} there is no variant `{}`{nearest}\n", nearest.given),
+            Failure::NoSuchForm { variant, form, why } => {
+                format!("{error} {variant} cannot be shown as {}: {why}\n", form.word())
+            }
+            Failure::Output(why) => format!("{error} standard output cannot be written: {why}\n"),
+            Failure::Child(why) => format!("{error} candidates are checked in a child process, but {why}\n"),
+        }
+    }
+}
+
+impl From<Problems> for Failure {
+    fn from(problems: Problems) -> Failure {
+        Failure::Specs(problems)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure::Specs(problem.into())
+    }
+}
+
+/// Every problem: in one line each, or with the line of the spec below it.
+pub fn problems_text(problems: &Problems, canvas: &Canvas, pictures: bool) -> String {
+    if !pictures {
+        return format!("{problems}\n");
+    }
+    let theme = match (canvas.unicode, canvas.colour) {
+        (true, true) => GraphicalTheme::unicode(),
+        (true, false) => GraphicalTheme::unicode_nocolor(),
+        (false, true) => GraphicalTheme { characters: miette::ThemeCharacters::ascii(), ..GraphicalTheme::unicode() },
+        (false, false) => GraphicalTheme::none(),
+    };
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(canvas.width).with_links(false);
+    let mut text = String::new();
+    for problem in problems {
+        if handler.render_report(&mut text, &Pictured(problem)).is_err() {
+            // A picture that cannot be drawn is no reason to lose the problem.
+            let _ = writeln!(text, "{problem}");
+        }
+    }
+    let count = problems.len();
+    let _ =
+        writeln!(text, "{}", canvas.paint(Tone::Bad, format!("{count} problem{}", if count == 1 { "" } else { "s" })));
+    text
+}
+
+/// A problem whose place is drawn, so that its text need not say it.
+#[derive(Debug)]
+struct Pictured<'a>(&'a Problem);
+
+impl std::fmt::Display for Pictured<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.span {
+            Some(_) => f.write_str(&self.0.message()),
+            None => self.0.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Pictured<'_> {}
+
+impl Diagnostic for Pictured<'_> {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.0.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.0.labels()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kiln_codegen::error::{Reason, Source};
+
+    fn problems() -> Problems {
+        let source = Source::new("specs/x.toml", "kernel = \"\"\n");
+        Problem::at(&source, 9..11, Reason::Empty { label: "kernel".into() }).into()
+    }
+
+    #[test]
+    fn a_problem_is_one_line_without_pictures() {
+        let text = Failure::Specs(problems()).text(&Canvas::plain(100), false);
+        assert_eq!(text, "specs/x.toml:1:10: kernel must not be empty\n");
+    }
+
+    #[test]
+    fn a_picture_shows_the_line() {
+        let text = Failure::Specs(problems()).text(&Canvas::plain(100), true);
+        for part in ["kernel must not be empty", "specs/x.toml:1:10", "kernel = \"\"", "1 problem\n"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(text.is_ascii(), "{text}");
+    }
+
+    #[test]
+    fn words_and_files_are_status_2() {
+        let nearest = Nearest { given: "limb".into(), names: vec!["limb64.mul_add".into()] };
+        let failure = Failure::UnknownKernel(nearest);
+        assert_eq!(failure.status(), 2);
+        assert_eq!(
+            failure.text(&Canvas::plain(100), false),
+            "error: no kernel matches `limb`; did you mean `limb64.mul_add`?\n"
+        );
+        assert_eq!(Failure::Output(io::ErrorKind::StorageFull.into()).status(), 1);
+    }
+}

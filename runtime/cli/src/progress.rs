@@ -1,0 +1,39 @@
+//! Progress of long work: on standard error, and only if that is a terminal.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar over so many steps. It vanishes when it is dropped.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    /// A bar at step 0.
+    pub fn new(steps: usize) -> Progress {
+        let target =
+            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(steps as u64), target);
+        if let Ok(style) = ProgressStyle::with_template("  {spinner} {bar:24} {pos:>3}/{len} {wide_msg}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Progress(bar)
+    }
+
+    /// What is being done now.
+    pub fn doing(&self, what: String) {
+        self.0.set_message(what);
+    }
+
+    /// One step is done.
+    pub fn step(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
