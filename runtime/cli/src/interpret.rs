@@ -89,3 +89,38 @@ fn at<S: Executable>(func: &Func<S>, case: &Known) -> Failed {
         ..Failed::bare(String::new())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kiln_codegen::compile::{Form, compile_plan};
+    use kiln_codegen::plan::plans;
+    use kiln_runtime::provide::Provider;
+    use kiln_runtime::verify::{Depth, Lengths, Options, known};
+
+    #[test]
+    fn a_right_variant_agrees_and_a_wrong_expectation_is_found() {
+        let provider = Provider::shipped();
+        for name in ["limb64.mul_add/mul.u2", "limb32.mul_add/portable.u1"] {
+            let plan = plans(provider.specs()).unwrap().into_iter().find(|plan| plan.name == name).expect("shipped");
+            let compiled = compile_plan(plan, provider.specs()).unwrap();
+            let kernel = kiln_kernels::kernels().find(|kernel| name.starts_with(kernel.name)).expect("shipped");
+            let options = Options { depth: Depth::Full { cases: 0 }, ..Options::default() };
+            let mut cases = known(kernel, Lengths { exact: None, unroll: Some(2) }, &options, 20);
+            let findings = check(&compiled.func, &cases);
+            assert!(findings.failed == 0 && findings.cases == cases.len() as u64, "{findings:?}");
+            if let Form::Machine(func) = &compiled.form {
+                assert_eq!(check(func, &cases), findings);
+            }
+            assert!(cases.iter().any(|case| case.aliasing == "a = r"), "equal pointers are among the cases");
+
+            for case in &mut cases {
+                case.returned = case.returned.map(|limb| limb ^ 1);
+            }
+            let findings = check(&compiled.func, &cases);
+            assert_eq!((findings.failed, findings.failures.len()), (cases.len() as u64, KEEP));
+            assert_eq!(findings.failures[0].what, "wrong limb returned");
+            assert_eq!(findings.failures[0].operands[2].0, "n");
+        }
+    }
+}

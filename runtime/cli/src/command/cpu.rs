@@ -56,13 +56,12 @@ pub fn run(context: &Context<'_>) -> Result<bool, Failure> {
     let provider = specs(context)?;
     let native = context.cpu();
     let clock = SystemClock::new(&native);
-    let document =
-        Document { timer: timer(&clock), machine_code: MachineCode::probed(), ..describe(&native, &provider) };
+    let document = describe(&native, &provider, timer(&clock), MachineCode::probed());
     context.print(&document, |canvas| draw(&document, canvas))?;
     Ok(true)
 }
 
-fn describe(cpu: &Cpu, provider: &Provider) -> Document {
+fn describe(cpu: &Cpu, provider: &Provider, timer: Timer, machine_code: MachineCode) -> Document {
     let hidden =
         cpu.hidden.iter().map(|(feature, why)| HiddenFeature { feature: feature.name(), why: why.to_string() });
     let mut errata: Vec<Erratum> = Vec::new();
@@ -84,8 +83,8 @@ fn describe(cpu: &Cpu, provider: &Provider) -> Document {
         errata,
         absent: Feature::ALL.iter().filter(|feature| is_absent(feature)).map(|feature| feature.name()).collect(),
         cpu_file: cpu_file(cpu, provider).map(|file| CpuFile { name: file.name.clone(), file: file.file.clone() }),
-        timer: Timer { kind: "", unit: "", step: 0, per_microsecond: 0 },
-        machine_code: MachineCode { available: false, why: None },
+        timer,
+        machine_code,
     }
 }
 
@@ -167,11 +166,8 @@ mod tests {
             features: Feature::ALL.iter().copied().take(16).collect::<FeatureSet>(),
             hidden: vec![(Feature::Avx512f, Hidden::Erratum("X1", "it faults"))],
         };
-        Document {
-            timer: Timer { kind: "time stamp counter", unit: "ticks", step: 36, per_microsecond: 3400 },
-            machine_code: MachineCode { available: true, why: None },
-            ..describe(&cpu, &Provider::shipped())
-        }
+        let timer = Timer { kind: "time stamp counter", unit: "ticks", step: 36, per_microsecond: 3400 };
+        describe(&cpu, &Provider::shipped(), timer, MachineCode { available: true, why: None })
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! `kiln explain`: what a program that uses the library would do here, and why.
 
-use std::time::Duration;
-
 use kiln_runtime::dispatch::Runtime;
 use kiln_runtime::explain::CaseReport;
 use kiln_runtime::settings::{Settings, TuneMode};
@@ -52,7 +50,12 @@ pub fn run(context: &Context<'_>, words: &[String]) -> Result<bool, Failure> {
     runtime.configure(|options| options.prefer = prefer);
     let budget = context.settings.budget.unwrap_or(PROCESS_BUDGET);
     for lineup in &lineups {
-        start_up(runtime, lineup, budget);
+        if context.folder.is_none() && lineup.made.is_empty() {
+            runtime.slots(lineup.kernel).entry_for(lineup.kernel.sizes.first().copied().unwrap_or(1));
+        } else {
+            // Candidates made at run time are handed over, with the share that a first use has.
+            runtime.tune(lineup.kernel, lineup.made.clone(), Some(budget / KERNEL_SHARE), &mut |_| ());
+        }
     }
     let mut decided = runtime.explain();
     let document = Document {
@@ -70,16 +73,6 @@ pub fn run(context: &Context<'_>, words: &[String]) -> Result<bool, Failure> {
     match context.settings.malformed.as_slice() {
         [] => Ok(true),
         malformed => Err(Failure::Settings(malformed.to_vec())),
-    }
-}
-
-fn start_up(runtime: &'static Runtime, lineup: &Lineup, budget: Duration) {
-    if lineup.made.is_empty() {
-        let first = lineup.kernel.sizes.first().copied().unwrap_or(1);
-        runtime.slots(lineup.kernel).entry_for(first);
-    } else {
-        // Candidates made at run time are handed over, not found.
-        runtime.tune(lineup.kernel, lineup.made.clone(), Some(budget / KERNEL_SHARE), &mut |_| ());
     }
 }
 

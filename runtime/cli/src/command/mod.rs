@@ -113,11 +113,11 @@ pub fn cpu_file<'a>(cpu: &Cpu, provider: &'a Provider) -> Option<&'a CpuSpec> {
     })
 }
 
-/// Kernel to the variant that is preferred here before anything is measured.
+/// Kernel to the variant that is preferred here before anything is measured: as `kiln_runtime::prefer`, by the CPU files
+/// in force.
 pub fn preferences(cpu: &Cpu, provider: &Provider) -> BTreeMap<String, String> {
-    let file = cpu_file(cpu, provider).or_else(|| provider.specs().cpu("generic"));
-    let prefer = file.map(|file| file.prefer.iter()).into_iter().flatten();
-    prefer.map(|(kernel, variant)| (kernel.clone(), variant.value.clone())).collect()
+    let files = provider.specs().cpu("generic").into_iter().chain(cpu_file(cpu, provider));
+    files.flat_map(|file| &file.prefer).map(|(kernel, variant)| (kernel.clone(), variant.value.clone())).collect()
 }
 
 /// Who the CPU is, in documents.

@@ -114,3 +114,34 @@ pub fn schema(context: &Context<'_>) -> Result<bool, Failure> {
     context.print(&schema, |_| format!("{text}\n"))?;
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn specs() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../specs")
+    }
+
+    #[test]
+    fn the_shipped_specs_are_good() {
+        let files = checked(&[specs()]).unwrap_or_else(|problems| panic!("{problems}"));
+        let row = files.iter().find(|row| row.kernel.as_deref() == Some("limb64.mul_add")).expect("its file");
+        assert!(row.variants > Some(10));
+        assert!(files.iter().any(|row| row.cpu.as_deref() == Some("zen3")));
+        let document = Document { schema: "kiln.spec_check/1", files, problems: Vec::new() };
+        let text = draw(&document, &Canvas::plain(100));
+        assert!(text.lines().all(|line| line.starts_with("ok  ")), "{text}");
+        let document = serde_json::to_value(document).unwrap();
+        assert_eq!(document["problems"], serde_json::json!([]));
+    }
+
+    #[test]
+    fn problems_of_several_paths_come_together() {
+        let missing = ["nowhere/a.toml", "nowhere/b.toml"].map(PathBuf::from);
+        let problems = checked(&missing).expect_err("there are no such files");
+        assert_eq!(problems.len(), 2);
+        let problem = serde_json::to_value(problems.iter().next()).unwrap();
+        assert_eq!(problem["file"], "nowhere/a.toml");
+    }
+}
