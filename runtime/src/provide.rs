@@ -151,7 +151,7 @@ impl Provider {
             let compiled = match compile_plan(plan, &self.specs) {
                 Ok(compiled) => compiled,
                 Err(problem) => {
-                    problems.push(problem);
+                    problems.push(*problem);
                     continue;
                 }
             };
