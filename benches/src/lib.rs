@@ -1,1 +1,2 @@
-//! placeholder while the skeleton is laid
+//! Criterion benches of Kiln's kernels: see `benches/`. Nothing here is called by anything.
+#![forbid(unsafe_code)]

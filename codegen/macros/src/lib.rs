@@ -12,7 +12,7 @@ use quote::quote;
 /// `LIMB64_MUL_ADD`), `KERNELS`, the list of them, `SPECS` and `CPUS`, the texts, and `PREFERENCES`, what each CPU file
 /// prefers. Paths are relative to the package's `Cargo.toml`. A file named `generic.toml` must be among the CPU files.
 ///
-/// ```ignore
+/// ```text
 /// kiln_kernels::kernels! {
 ///     specs: ["specs/mul_add.toml"],
 ///     cpus: ["specs/generic.toml"],
