@@ -3,34 +3,23 @@
 
 use kiln_codegen::family::Parameters;
 use kiln_runtime::detect::native;
+use kiln_runtime::random::Random;
 use kiln_runtime::verify::{Depth, Options, verify};
 use kiln_tests::forms::{self, MulAdd, Skips};
 
-/// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A limb of random bit density: all zeros and all ones among them.
-    fn limb(&mut self, bits: u32) -> u64 {
-        let raw = match self.next() % 8 {
-            0 => 0,
-            1 => u64::MAX,
-            2 => 1 << (self.next() % 64),
-            3 => self.next() & self.next() & self.next(),
-            4 => self.next() | self.next() | self.next(),
-            5 => u64::MAX << (self.next() % 64),
-            _ => self.next(),
-        };
-        if bits == 64 { raw } else { raw & 0xffff_ffff }
-    }
+/// A limb of random bit density: all zeros and all ones among them.
+fn limb(random: &mut Random, bits: u32) -> u64 {
+    let raw = match random.below(6) {
+        0 => 0,
+        1 => u64::MAX,
+        2 => 1 << random.below(64),
+        3 => u64::MAX << random.below(64),
+        _ => {
+            let density = random.below(64) as u32;
+            random.word_of_density(density)
+        }
+    };
+    if bits == 64 { raw } else { raw & 0xffff_ffff }
 }
 
 fn lengths(parameters: Parameters) -> Vec<usize> {
@@ -46,14 +35,14 @@ fn the_interpreter_agrees_with_big_integers() {
         let (name, bits) = (&compiled.plan.name, compiled.func.limb_bits);
         let programs = forms::programs(compiled);
         let seed = 0x6b69_6c6e;
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         for n in lengths(compiled.plan.parameters) {
             for case in 0..12 {
-                let mut row = || (0..n).map(|_| random.limb(bits)).collect::<Vec<_>>();
+                let mut row = || (0..n).map(|_| limb(&mut random, bits)).collect::<Vec<_>>();
                 let (r, a) = (row(), row());
                 let in_place = case % 3 == 2;
                 let a = if in_place { r.clone() } else { a };
-                let operands = MulAdd { bits, r, a, w: random.limb(bits), in_place };
+                let operands = MulAdd { bits, r, a, w: limb(&mut random, bits), in_place };
                 for (stage, program) in &programs {
                     let got = operands.interpret(program);
                     assert_eq!(got, operands.expected(), "{name}, {stage}, seed {seed:#x}: {}", operands.hex());

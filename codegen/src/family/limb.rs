@@ -30,8 +30,8 @@ pub const CONTRACTS: &[Contract] = &[
     }),
     contract!("limb32.mul_add", 32, MUL_ADD, true, {
         "portable": row::<Portable>,
-        "mul": row::<MulWide>,
-        "sse2_mmx": row::<Sse2Mmx>,
+        "mul": row::<Wide<Gpr>>,
+        "sse2_mmx": row::<Wide<Mmx>>,
     }),
 ];
 
@@ -58,12 +58,9 @@ impl Row {
 
 /// How a strategy computes one group, and what lives between groups.
 trait Strategy: Sized {
-    /// Declares the multiplier parameter, and after all parameters prepares what lives through the row: the multiplier where
-    /// it is wanted and a carry of 0.
-    fn declare(b: &mut Builder, bits: u32, secret: bool) -> Self::Multiplier;
     /// The multiplier as it arrives.
-    type Multiplier: Copy;
-    /// Sets the strategy up.
+    type Multiplier: Multiplier;
+    /// Prepares what lives through the row: the multiplier where it is wanted and a carry of 0.
     fn start(b: &mut Builder, multiplier: Self::Multiplier) -> Self;
     /// One group of `k` limbs at the row's present place.
     fn group(&self, b: &mut Builder, row: &Row, k: u32);
@@ -97,7 +94,7 @@ fn row<S: Strategy>(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtua
     let a = b.parameter("a", pointer(&MUL_ADD[1]), facts[1].secret, &facts[1].may_equal);
     let (min, max) = facts[2].count;
     let n = b.parameter("n", ParameterKind::Count { min, max }, false, &[]);
-    let multiplier = S::declare(b, contract.limb_bits, facts[3].secret);
+    let multiplier = S::Multiplier::parameter(b, contract.limb_bits, facts[3].secret);
     let row = Row { r, a, bytes: bytes as i32 };
 
     match lowering.parameters {
@@ -171,8 +168,22 @@ fn split_count(b: &mut Builder, n: Gpr, trips: Gpr, unroll: u32, max: u64) -> Gp
     left
 }
 
-fn general_limb(b: &mut Builder, bits: u32, secret: bool) -> Gpr {
-    b.parameter("w", ParameterKind::Value { bits }, secret, &[])
+/// A limb that arrives by value, in the register file that a strategy works on.
+trait Multiplier: Copy {
+    /// Declares the parameter `w`.
+    fn parameter(b: &mut Builder, bits: u32, secret: bool) -> Self;
+}
+
+impl Multiplier for Gpr {
+    fn parameter(b: &mut Builder, bits: u32, secret: bool) -> Gpr {
+        b.parameter("w", ParameterKind::Value { bits }, secret, &[])
+    }
+}
+
+impl Multiplier for Val {
+    fn parameter(b: &mut Builder, bits: u32, secret: bool) -> Val {
+        b.parameter_val("w", ParameterKind::Value { bits }, secret)
+    }
 }
 
 /// Portable: carries are values.
@@ -184,10 +195,6 @@ struct Portable {
 
 impl Strategy for Portable {
     type Multiplier = Val;
-
-    fn declare(b: &mut Builder, bits: u32, secret: bool) -> Val {
-        b.parameter_val("w", ParameterKind::Value { bits }, secret)
-    }
 
     fn start(b: &mut Builder, w: Val) -> Portable {
         let (carry, zero) = (b.val(), b.val());
@@ -224,10 +231,6 @@ struct MulAdc {
 
 impl Strategy for MulAdc {
     type Multiplier = Gpr;
-
-    fn declare(b: &mut Builder, bits: u32, secret: bool) -> Gpr {
-        general_limb(b, bits, secret)
-    }
 
     fn start(b: &mut Builder, w: Gpr) -> MulAdc {
         let carry = b.gpr();
@@ -275,10 +278,6 @@ fn multiplier_in_rdx(b: &mut Builder, w: Gpr) -> (Gpr, Gpr) {
 
 impl Strategy for Mulx {
     type Multiplier = Gpr;
-
-    fn declare(b: &mut Builder, bits: u32, secret: bool) -> Gpr {
-        general_limb(b, bits, secret)
-    }
 
     fn start(b: &mut Builder, w: Gpr) -> Mulx {
         let (w, carry) = multiplier_in_rdx(b, w);
@@ -364,10 +363,6 @@ impl MulxAdx {
 impl Strategy for MulxAdx {
     type Multiplier = Gpr;
 
-    fn declare(b: &mut Builder, bits: u32, secret: bool) -> Gpr {
-        general_limb(b, bits, secret)
-    }
-
     fn start(b: &mut Builder, w: Gpr) -> MulxAdx {
         let (w, carry) = multiplier_in_rdx(b, w);
         let zero = b.gpr();
@@ -389,87 +384,116 @@ impl Strategy for MulxAdx {
     }
 }
 
-/// 32-bit limbs in 64-bit general registers: a sum of a product, a limb and a carry is one register, and its high half is the
-/// next carry.
-struct MulWide {
-    w: Gpr,
-    carry: Gpr,
+/// 32-bit limbs in 64-bit registers: a sum of a product, a limb and a carry is one register, and its high half is the next
+/// carry. No flags at all.
+struct Wide<T> {
+    w: T,
+    carry: T,
 }
 
-impl Strategy for MulWide {
+/// A 64-bit register that holds a whole sum of a [`Wide`] row.
+trait WideRegister: Copy {
+    /// A new register.
+    fn new(b: &mut Builder) -> Self;
+    /// self := the low 32 bits of `from`, zero-extended.
+    fn take(self, b: &mut Builder, from: Gpr);
+    /// self := the 32-bit limb there, zero-extended.
+    fn load(self, b: &mut Builder, limb: Place);
+    /// self := self * by, both below 2^32.
+    fn multiply(self, b: &mut Builder, by: Self);
+    /// self := self + other.
+    fn add(self, b: &mut Builder, other: Self);
+    /// limb := the low 32 bits of self.
+    fn store(self, b: &mut Builder, limb: Place);
+    /// self := the high 32 bits of self.
+    fn shift(self, b: &mut Builder);
+    /// The value as the returned limb; ends the use of the register file.
+    fn give(self, b: &mut Builder) -> Gpr;
+}
+
+impl WideRegister for Gpr {
+    fn new(b: &mut Builder) -> Gpr {
+        b.gpr()
+    }
+    fn take(self, b: &mut Builder, from: Gpr) {
+        b.mov32(self, from);
+    }
+    fn load(self, b: &mut Builder, limb: Place) {
+        b.load32(self, limb);
+    }
+    fn multiply(self, b: &mut Builder, by: Gpr) {
+        b.imul(self, by);
+    }
+    fn add(self, b: &mut Builder, other: Gpr) {
+        b.add(self, other);
+    }
+    fn store(self, b: &mut Builder, limb: Place) {
+        b.store32(limb, self);
+    }
+    fn shift(self, b: &mut Builder) {
+        b.shr(self, 32);
+    }
+    fn give(self, _: &mut Builder) -> Gpr {
+        self
+    }
+}
+
+impl WideRegister for Mmx {
+    fn new(b: &mut Builder) -> Mmx {
+        b.mmx()
+    }
+    fn take(self, b: &mut Builder, from: Gpr) {
+        b.movd_in(self, from);
+    }
+    fn load(self, b: &mut Builder, limb: Place) {
+        b.movd_in(self, limb);
+    }
+    fn multiply(self, b: &mut Builder, by: Mmx) {
+        b.pmuludq_mm(self, by);
+    }
+    fn add(self, b: &mut Builder, other: Mmx) {
+        b.paddq_mm(self, other);
+    }
+    fn store(self, b: &mut Builder, limb: Place) {
+        b.movd_store(limb, self);
+    }
+    fn shift(self, b: &mut Builder) {
+        b.psrlq_mm(self, 32);
+    }
+    fn give(self, b: &mut Builder) -> Gpr {
+        let out = b.gpr();
+        b.movd_out(out, self);
+        b.emms();
+        out
+    }
+}
+
+impl<T: WideRegister> Strategy for Wide<T> {
     type Multiplier = Gpr;
 
-    fn declare(b: &mut Builder, bits: u32, secret: bool) -> Gpr {
-        general_limb(b, bits, secret)
-    }
-
-    fn start(b: &mut Builder, w: Gpr) -> MulWide {
-        let (multiplier, carry) = (b.gpr(), b.gpr());
-        // The upper half of the register is garbage at entry.
-        b.mov32(multiplier, w);
-        b.mov_imm32(carry, 0);
-        MulWide { w: multiplier, carry }
-    }
-
-    fn group(&self, b: &mut Builder, row: &Row, k: u32) {
-        for i in 0..k {
-            let (product, limb) = (b.gpr(), b.gpr());
-            b.load32(product, row.a(b, i));
-            b.imul(product, self.w);
-            b.load32(limb, row.r(b, i));
-            b.note("a w + r <= B^2 - B, so the carry still fits");
-            b.add(product, limb);
-            b.add(self.carry, product);
-            b.store32(row.r(b, i), self.carry);
-            b.shr(self.carry, 32);
-        }
-    }
-
-    fn finish(&self, _: &mut Builder) -> crate::ir::VReg {
-        self.carry.0
-    }
-}
-
-/// 32-bit limbs in 64-bit MMX registers: a sum of a product, a limb and a carry is one register, and its high half is the
-/// next carry. No flags at all.
-struct Sse2Mmx {
-    w: Mmx,
-    carry: Mmx,
-}
-
-impl Strategy for Sse2Mmx {
-    type Multiplier = Gpr;
-
-    fn declare(b: &mut Builder, bits: u32, secret: bool) -> Gpr {
-        general_limb(b, bits, secret)
-    }
-
-    fn start(b: &mut Builder, w: Gpr) -> Sse2Mmx {
-        let (multiplier, carry, zero) = (b.mmx(), b.mmx(), b.gpr());
-        b.movd_in(multiplier, w);
+    fn start(b: &mut Builder, multiplier: Gpr) -> Wide<T> {
+        let (w, carry, zero) = (T::new(b), T::new(b), b.gpr());
+        w.take(b, multiplier);
         b.mov_imm32(zero, 0);
-        b.movd_in(carry, zero);
-        Sse2Mmx { w: multiplier, carry }
+        carry.take(b, zero);
+        Wide { w, carry }
     }
 
     fn group(&self, b: &mut Builder, row: &Row, k: u32) {
         for i in 0..k {
-            let (product, limb) = (b.mmx(), b.mmx());
-            b.movd_in(product, row.a(b, i));
-            b.pmuludq_mm(product, self.w);
-            b.movd_in(limb, row.r(b, i));
+            let (product, limb) = (T::new(b), T::new(b));
+            product.load(b, row.a(b, i));
+            product.multiply(b, self.w);
+            limb.load(b, row.r(b, i));
             b.note("a w + r <= B^2 - B, so the carry still fits");
-            b.paddq_mm(product, limb);
-            b.paddq_mm(self.carry, product);
-            b.movd_store(row.r(b, i), self.carry);
-            b.psrlq_mm(self.carry, 32);
+            product.add(b, limb);
+            self.carry.add(b, product);
+            self.carry.store(b, row.r(b, i));
+            self.carry.shift(b);
         }
     }
 
     fn finish(&self, b: &mut Builder) -> crate::ir::VReg {
-        let out = b.gpr();
-        b.movd_out(out, self.carry);
-        b.emms();
-        out.0
+        self.carry.give(b).0
     }
 }
