@@ -101,6 +101,13 @@ impl Rules {
             tie: 0.01,
         }
     }
+
+    /// The same for a race with little time: a shorter elimination and a final of two. Windows, thresholds and the sign
+    /// test's level stay, so what it calls significant is; it finds more ties.
+    #[must_use]
+    pub fn brief(self) -> Rules {
+        Rules { cuts: [(3, 1.30), (5, 1.10), (8, 1.03)], finalists: 2, final_rounds: (12, 16), ..self }
+    }
 }
 
 /// How a candidate came out, with respect to the best of all.
@@ -271,7 +278,10 @@ impl Race<'_> {
                 if self.calls >= MOST_CALLS {
                     return Err(Stopped);
                 }
-                self.calls *= 2;
+                // As many as this window says, and a little more for its noise; a short window is mostly clock.
+                let wanted = u64::from(self.calls).saturating_mul(self.rules.window / 16 * 17) / time.max(1);
+                let wanted = u32::try_from(wanted).unwrap_or(MOST_CALLS);
+                self.calls = wanted.clamp(self.calls + 1, self.calls * 8).min(MOST_CALLS);
             }
         }
         Ok(())
