@@ -4,7 +4,7 @@
 use kiln_runtime::candidate::Candidate;
 use kiln_runtime::detect;
 use kiln_runtime::prefer::preferences;
-use kiln_runtime::tune::{CpuBudget, KERNEL_SHARE, Options, PROCESS_BUDGET, Tuner};
+use kiln_runtime::tune::{CpuBudget, Event, KERNEL_SHARE, Options, PROCESS_BUDGET, Tuner};
 use kiln_runtime::verify::{self, Checker};
 
 fn microseconds<T>(work: impl FnOnce() -> T) -> (f64, T) {
@@ -40,11 +40,26 @@ fn first_uses() {
     for kernel in kiln_kernels::kernels() {
         let mut contest = tuner.enter(kernel, Vec::new());
         let share = PROCESS_BUDGET / KERNEL_SHARE;
-        let (time, tuned) =
-            microseconds(|| tuner.decide(&mut contest, kernel.sizes.last().copied(), Some(share), &mut |_| ()));
-        println!("{}: {time:.0} us of {}", kernel.name, share.as_micros());
-        for report in tuned.reports {
-            println!("  {:<6} {:<16} {}", report.case, report.reason, report.chosen);
-        }
+        let spent = CpuBudget::new(None);
+        let (mut begun, mut checked) = (0.0, 0.0);
+        let mut rows = Vec::new();
+        tuner.decide(&mut contest, kernel.sizes.last().copied(), Some(share), &mut |event| {
+            let now = spent.spent().as_secs_f64() * 1e6;
+            match event {
+                Event::Racing { .. } => checked = now,
+                Event::Decided(report) => {
+                    let (check, race) = (checked - begun, now - checked);
+                    rows.push(format!(
+                        "{:<6} {:<9}{check:6.0} {race:6.0}  {}",
+                        report.case, report.reason, report.chosen
+                    ));
+                    begun = now;
+                }
+                Event::Started { .. } | Event::Verified { .. } | Event::Quarantined { .. } => {}
+            }
+        });
+        let time = spent.spent().as_micros();
+        println!("{}: {time} us of {}; for each class, checking and racing:", kernel.name, share.as_micros());
+        println!("  {}", rows.join("\n  "));
     }
 }
