@@ -24,7 +24,7 @@ use case::Case;
 pub const STARTUP_CANDIDATES: usize = 6;
 /// CPU time that start-up races may take in a process.
 pub const PROCESS_BUDGET: Duration = Duration::from_millis(20);
-/// The part of it that one kernel may take: 2 of 20 milliseconds.
+/// The part of it that one kernel may take at one use, 2 of 20 milliseconds; and twice that at all its uses together.
 pub const KERNEL_SHARE: u32 = 10;
 
 /// Who races.
