@@ -1,7 +1,7 @@
 //! A way to compute a kernel, compiled or made at run time, and whether it may run here. Runs nothing.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use kiln_codegen::isa::feature::FeatureSet;
@@ -153,6 +153,31 @@ impl Candidate {
         }
         Ok(())
     }
+}
+
+/// Everyone who computes a kernel: the shipped variants, and the `extra` that are not twins of another (same name, or same
+/// instructions for the same sizes). One that has a shipped variant's name and other instructions stands in for it, since
+/// the spec in force says that this is what the name means; not for a portable one, which has to be there whatever a spec
+/// says.
+pub fn lineup(kernel: &'static Kernel, extra: impl IntoIterator<Item = Candidate>) -> Vec<Candidate> {
+    let mut all: Vec<Candidate> = kernel.variants.iter().map(Candidate::shipped).collect();
+    let mut replaced = BTreeSet::new();
+    for candidate in extra {
+        // Who does not know his instructions is nobody's twin, and stands in for nobody.
+        let known = !candidate.code_hash.is_empty();
+        let twin = |other: &Candidate| other.code_hash == candidate.code_hash && other.exact == candidate.exact;
+        match all.iter().position(|other| other.name == candidate.name) {
+            Some(place) => {
+                let shipped = place < kernel.variants.len() && all[place].origin != Origin::Portable;
+                if shipped && known && !twin(&all[place]) && replaced.insert(place) {
+                    all[place] = candidate;
+                }
+            }
+            None if known && all.iter().any(twin) => {}
+            None => all.push(candidate),
+        }
+    }
+    all
 }
 
 /// The `n` that the contract allows: the range of its first count, `0..=0` without one.

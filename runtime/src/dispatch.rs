@@ -11,7 +11,7 @@
 
 use core::ffi::c_void;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -22,11 +22,13 @@ use crate::detect;
 use crate::explain::CaseReport;
 use crate::prefer;
 use crate::settings::Settings;
-use crate::tune::{CpuBudget, Event, KERNEL_SHARE, Options, PROCESS_BUDGET, Remembered, Tuned, Tuner};
+use crate::tune::{Contest, CpuBudget, Event, KERNEL_SHARE, Options, PROCESS_BUDGET, Remembered, Tuned, Tuner};
 
 const UNTUNED: u8 = 0;
 const TUNING: u8 = 1;
-const SETTLED: u8 = 2;
+/// Some class is open: time ran out before it was decided.
+const OPEN: u8 = 2;
+const SETTLED: u8 = 3;
 
 /// The present functions of one kernel.
 #[derive(Debug)]
@@ -45,6 +47,8 @@ struct Class {
     exact: AtomicPtr<c_void>,
     /// For the other `n` of the range: only a variant that serves every `n`.
     near: AtomicPtr<c_void>,
+    /// Whether a later use is to decide it.
+    open: AtomicBool,
 }
 
 impl KernelSlots {
@@ -58,8 +62,9 @@ impl KernelSlots {
         if sizes.is_empty() {
             sizes.push(*crate::candidate::count_range(kernel).start());
         }
-        let classes =
-            sizes.into_iter().map(|n| Class { n, exact: AtomicPtr::new(start), near: AtomicPtr::new(start) }).collect();
+        let class =
+            |n| Class { n, exact: AtomicPtr::new(start), near: AtomicPtr::new(start), open: AtomicBool::new(true) };
+        let classes = sizes.into_iter().map(class).collect();
         KernelSlots { kernel, runtime, classes, state: AtomicU8::new(UNTUNED) }
     }
 
@@ -68,12 +73,13 @@ impl KernelSlots {
         self.kernel
     }
 
-    /// The function for this `n`. The first caller tunes the kernel (within the start-up budget) before it gets its
-    /// answer; everyone else gets the present answer at once.
+    /// The function for this `n`. The first caller tunes the kernel (within the start-up budget, this size before the
+    /// others) before it gets its answer; everyone else gets the present answer at once. If time runs out, a later caller
+    /// with a size that is not decided yet goes on.
     #[inline]
     pub fn entry_for(&self, n: u64) -> Entry {
         if self.state.load(Ordering::Relaxed) != SETTLED {
-            self.first_use();
+            self.tune_for(n);
         }
         self.present(n)
     }
@@ -95,13 +101,17 @@ impl KernelSlots {
     }
 
     #[cold]
-    fn first_use(&self) {
+    fn tune_for(&self, n: u64) {
+        let class = self.class_of(n);
+        let state = self.state.load(Ordering::Relaxed);
+        let due = state == UNTUNED || state == OPEN && class.open.load(Ordering::Relaxed);
         // Relaxed: only one thread may win, and it takes nothing over from another.
-        if self.state.compare_exchange(UNTUNED, TUNING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            let tuned = self.runtime.tune_at_first_use(self);
+        if due && self.state.compare_exchange(state, TUNING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             // While another kernel is being tuned this one waits for a later use: two races at once would disturb each
             // other, and nobody blocks.
-            self.state.store(if tuned { SETTLED } else { UNTUNED }, Ordering::Relaxed);
+            let next = self.runtime.tune_at_use(self, class.n).unwrap_or(state);
+            // Unless `Runtime::tune` has settled it meanwhile.
+            let _ = self.state.compare_exchange(TUNING, next, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 
@@ -141,6 +151,16 @@ pub type Source = fn(&'static Kernel) -> Vec<Candidate>;
 struct Tuning {
     tuner: Tuner,
     spent: Duration,
+    /// By the kernel's address, as the slots are.
+    unfinished: BTreeMap<usize, Unfinished>,
+}
+
+/// A kernel for which time ran out at its first use.
+#[derive(Debug)]
+struct Unfinished {
+    contest: Contest,
+    /// CPU time that it may still take: a share at the first use, and as much again at later ones.
+    left: Duration,
 }
 
 /// A panic while a lock was held leaves plain data that is valid at every step.
@@ -153,7 +173,7 @@ impl Runtime {
     pub fn new(tuner: Tuner, budget: Duration) -> Runtime {
         Runtime {
             slots: Mutex::default(),
-            tuning: Mutex::new(Tuning { tuner, spent: Duration::ZERO }),
+            tuning: Mutex::new(Tuning { tuner, spent: Duration::ZERO, unfinished: BTreeMap::new() }),
             reports: Mutex::default(),
             budget,
             source: None,
@@ -211,6 +231,7 @@ impl Runtime {
         let tuned = {
             let mut tuning = lock(&self.tuning);
             let tuned = tuning.tuner.tune(kernel, extra, budget, progress);
+            tuning.unfinished.remove(&core::ptr::from_ref(kernel).addr());
             self.adopt(&mut tuning, slots, &tuned);
             tuned
         };
@@ -223,20 +244,42 @@ impl Runtime {
         lock(&self.reports).clone()
     }
 
-    /// Whether the kernel was tuned; `false` if the tuner is busy.
-    fn tune_at_first_use(&self, slots: &KernelSlots) -> bool {
+    /// Tunes the kernel's open classes, that of `n` first, and tells the state it is in then; `None` if the tuner is busy.
+    fn tune_at_use(&self, slots: &KernelSlots, n: u64) -> Option<u8> {
         let mut tuning = match self.tuning.try_lock() {
             Ok(tuning) => tuning,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
+            Err(TryLockError::WouldBlock) => return None,
         };
-        let spent = CpuBudget::new(None);
-        let left = self.budget.saturating_sub(tuning.spent).min(self.budget / KERNEL_SHARE);
-        let extra = self.source.map(|source| source(slots.kernel)).unwrap_or_default();
-        let tuned = tuning.tuner.tune(slots.kernel, extra, Some(left), &mut |_| ());
+        let begun = CpuBudget::new(None);
+        let share = self.budget / KERNEL_SHARE;
+        let address = core::ptr::from_ref(slots.kernel).addr();
+        let again = tuning.unfinished.remove(&address);
+        let first_use = again.is_none();
+        let mut unfinished = again.unwrap_or_else(|| {
+            let extra = self.source.map(|source| source(slots.kernel)).unwrap_or_default();
+            Unfinished { contest: tuning.tuner.enter(slots.kernel, extra), left: 2 * share }
+        });
+        let left = self.budget.saturating_sub(tuning.spent).min(share).min(unfinished.left);
+        let tuned = tuning.tuner.decide(&mut unfinished.contest, Some(n), Some(left), &mut |_| ());
+        if !first_use {
+            // It had all the time that it can have.
+            unfinished.contest.close(n);
+        }
         self.adopt(&mut tuning, slots, &tuned);
-        tuning.spent += spent.spent();
-        true
+        let spent = begun.spent();
+        tuning.spent += spent;
+        unfinished.left = unfinished.left.saturating_sub(spent);
+        let can_go_on = !unfinished.left.is_zero() && tuning.spent < self.budget;
+        for class in &slots.classes {
+            class.open.store(can_go_on && unfinished.contest.open().contains(&class.n), Ordering::Relaxed);
+        }
+        if can_go_on && !unfinished.contest.open().is_empty() {
+            tuning.unfinished.insert(address, unfinished);
+            Some(OPEN)
+        } else {
+            Some(SETTLED)
+        }
     }
 
     fn adopt(&self, tuning: &mut Tuning, slots: &KernelSlots, tuned: &Tuned) {
@@ -248,7 +291,14 @@ impl Runtime {
                 choice.near.as_ref().map_or_else(|| exact.clone(), |near| near.candidate().short_name().to_owned());
             previous.insert(choice.n, Remembered { exact, near });
         }
-        lock(&self.reports).insert(slots.kernel.name, tuned.reports.clone());
+        let mut reports = lock(&self.reports);
+        let known = reports.entry(slots.kernel.name).or_default();
+        for report in &tuned.reports {
+            match known.iter_mut().find(|known| known.case == report.case) {
+                Some(known) => known.clone_from(report),
+                None => known.push(report.clone()),
+            }
+        }
     }
 }
 

@@ -70,6 +70,10 @@ pub struct Rules {
     pub window: u64,
     /// Seed of the rotations.
     pub seed: u64,
+    /// Windows of each candidate from which the number of calls in a window is found.
+    pub calibration: u32,
+    /// Rounds that do not count, before those that do.
+    pub warm_up: u32,
     /// After so many rounds, whoever takes more than so many times the best is out.
     pub cuts: [(usize, f64); 3],
     /// A round is thrown away if it took more than so many times the median round.
@@ -92,6 +96,8 @@ impl Rules {
         Rules {
             window: microsecond.max(step.saturating_mul(40)).max(1),
             seed,
+            calibration: 3,
+            warm_up: 1,
             cuts: [(3, 1.30), (6, 1.10), (12, 1.03)],
             outlier: 1.8,
             finalists: 3,
@@ -99,6 +105,21 @@ impl Rules {
             clear_rounds: 8,
             level: 0.01,
             tie: 0.01,
+        }
+    }
+
+    /// The same for a race with little time: fewer rounds, and a final of two. Windows, thresholds and the sign test's
+    /// level stay, so what it calls significant is; it finds more ties.
+    #[must_use]
+    pub fn brief(self) -> Rules {
+        Rules {
+            calibration: 2,
+            // The windows of the calibration have warmed up everyone.
+            warm_up: 0,
+            cuts: [(2, 1.30), (4, 1.10), (8, 1.03)],
+            finalists: 2,
+            final_rounds: (8, 12),
+            ..self
         }
     }
 }
@@ -225,8 +246,10 @@ struct Stopped;
 impl Race<'_> {
     fn run(&mut self, bench: &mut dyn Bench, budget: &mut dyn Budget) -> Result<(), Stopped> {
         self.calibrate(bench, budget)?;
-        // One round to warm up: caches, predictors, wide units that power up.
-        self.round(bench, budget)?;
+        // Caches, predictors, wide units that power up.
+        for _ in 0..self.rules.warm_up {
+            self.round(bench, budget)?;
+        }
         self.rounds.clear();
         for (rounds, limit) in self.rules.cuts {
             if self.live.len() <= NEVER_CUT {
@@ -257,21 +280,29 @@ impl Race<'_> {
 
     /// Finds the number of calls with which even the fastest candidate fills a window.
     fn calibrate(&mut self, bench: &mut dyn Bench, budget: &mut dyn Budget) -> Result<(), Stopped> {
-        for candidate in 0..self.entrants.len() {
+        // One candidate tells the size of it, then all of them are asked.
+        for candidates in [0..self.entrants.len().min(1), 0..self.entrants.len()] {
             loop {
-                if !budget.left() {
-                    return Err(Stopped);
+                let mut fastest = u64::MAX;
+                for candidate in candidates.clone() {
+                    // The shortest of several: a first call is cold and may fill any window by itself.
+                    for _ in 0..self.rules.calibration {
+                        if !budget.left() {
+                            return Err(Stopped);
+                        }
+                        fastest = fastest.min(bench.window(candidate, self.calls).time.unwrap_or(0));
+                    }
                 }
-                // The shortest of three: a first call is cold and may fill any window by itself.
-                let mut shortest = || bench.window(candidate, self.calls).time.unwrap_or(0);
-                let time = shortest().min(shortest()).min(shortest());
-                if time >= self.rules.window {
+                if fastest >= self.rules.window {
                     break;
                 }
                 if self.calls >= MOST_CALLS {
                     return Err(Stopped);
                 }
-                self.calls *= 2;
+                // As many as this window says, and a little more for its noise; a short window is mostly clock.
+                let wanted = u64::from(self.calls).saturating_mul(self.rules.window / 16 * 17) / fastest.max(1);
+                let wanted = u32::try_from(wanted).unwrap_or(MOST_CALLS);
+                self.calls = wanted.clamp(self.calls + 1, self.calls * 8).min(MOST_CALLS);
             }
         }
         Ok(())

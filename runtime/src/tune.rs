@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use kiln_kernels::catalogue::{Kernel, Origin};
 
-use crate::candidate::{Candidate, Exclusions, count_range};
+use crate::candidate::{Candidate, Exclusions, count_range, lineup};
 use crate::detect::Native;
-use crate::explain::{CaseReport, State};
+use crate::explain::{CaseReport, Reason, State};
 use crate::settings::{Settings, TuneMode};
 use crate::timer::{Clock, SystemClock};
-use crate::verify::{Depth, Options as VerifyOptions, Prepare, Rejected, Verified, verify};
+use crate::verify::{Checker, Depth, Options as VerifyOptions, Prepare, Rejected, Verified};
 
 pub use budget::CpuBudget;
 use case::Case;
@@ -24,7 +24,7 @@ use case::Case;
 pub const STARTUP_CANDIDATES: usize = 6;
 /// CPU time that start-up races may take in a process.
 pub const PROCESS_BUDGET: Duration = Duration::from_millis(20);
-/// The part of it that one kernel may take: 2 of 20 milliseconds.
+/// The part of it that one kernel may take at one use, 2 of 20 milliseconds; and twice that at all its uses together.
 pub const KERNEL_SHARE: u32 = 10;
 
 /// Who races.
@@ -154,7 +154,33 @@ pub struct Tuned {
     pub choices: Vec<Choice>,
 }
 
+/// A kernel's candidates with what is known of them, and the size classes that are still open. Whoever keeps it can go on
+/// where time ran out.
+#[derive(Debug)]
+pub struct Contest {
+    kernel: &'static Kernel,
+    contestants: Vec<Contestant>,
+    checker: Checker,
+    /// Classes that no race has decided and no override has settled.
+    open: BTreeSet<u64>,
+    /// Whether each class has had its turn.
+    tried: bool,
+}
+
+impl Contest {
+    /// The size classes for which time ran out before they were decided.
+    pub fn open(&self) -> &BTreeSet<u64> {
+        &self.open
+    }
+
+    /// Lets a class be as it is.
+    pub fn close(&mut self, n: u64) {
+        self.open.remove(&n);
+    }
+}
+
 /// A candidate and what is known of it in this process.
+#[derive(Debug)]
 struct Contestant {
     candidate: Candidate,
     out: Option<(State, String)>,
@@ -202,8 +228,7 @@ impl Tuner {
 
     /// Decides every size class of a kernel, within a CPU time of `budget` if there is one. Nothing is installed.
     ///
-    /// `extra` are candidates made at run time. One that is the twin of another (same name, or same instructions for the
-    /// same sizes) does not take part.
+    /// `extra` are candidates made at run time; [`lineup`] says who of them takes part.
     pub fn tune(
         &mut self,
         kernel: &'static Kernel,
@@ -211,37 +236,65 @@ impl Tuner {
         budget: Option<Duration>,
         progress: &mut dyn FnMut(Event<'_>),
     ) -> Tuned {
-        let mut contestants = self.contestants(kernel, extra);
-        progress(Event::Started { kernel: kernel.name, candidates: contestants.len() });
-        let budget = CpuBudget::new(budget);
-        let classes: Vec<u64> =
-            if kernel.sizes.is_empty() { vec![*count_range(kernel).start()] } else { kernel.sizes.to_vec() };
-        let mut tuned = Tuned::default();
-        for (index, &n) in classes.iter().enumerate() {
-            let mut share = budget.share((classes.len() - index) as u32);
-            let case = Case { tuner: self, kernel, n, contestants: &mut contestants, budget: &mut share, progress };
+        let mut contest = self.enter(kernel, extra);
+        self.decide(&mut contest, None, budget, progress)
+    }
+
+    /// Gets a kernel ready to be tuned. Nothing is run yet.
+    pub fn enter(&self, kernel: &'static Kernel, extra: Vec<Candidate>) -> Contest {
+        let classes = if kernel.sizes.is_empty() { vec![*count_range(kernel).start()] } else { kernel.sizes.to_vec() };
+        let options = VerifyOptions {
+            seed: self.options.seed,
+            depth: self.options.depth,
+            prepare: self.options.prepare.get(kernel.name).copied(),
+            ..VerifyOptions::default()
+        };
+        Contest {
+            kernel,
+            contestants: self.contestants(kernel, extra),
+            checker: Checker::new(kernel, options),
+            open: classes.into_iter().collect(),
+            tried: false,
+        }
+    }
+
+    /// Decides the size classes that are open, within a CPU time of `budget` if there is one: `first` before the others,
+    /// which share what it leaves. Those for which time runs out stay open; they are in the outcome the first time, with
+    /// the best that is known, and later only if they are decided.
+    pub fn decide(
+        &mut self,
+        contest: &mut Contest,
+        first: Option<u64>,
+        budget: Option<Duration>,
+        progress: &mut dyn FnMut(Event<'_>),
+    ) -> Tuned {
+        progress(Event::Started { kernel: contest.kernel.name, candidates: contest.contestants.len() });
+        let mut budget = CpuBudget::new(budget);
+        let mut order: Vec<u64> = contest.open.iter().copied().collect();
+        order.sort_by_key(|&n| first != Some(n));
+        let mut decided = BTreeMap::new();
+        for (index, &n) in order.iter().enumerate() {
+            let parts = if first == Some(n) { 1 } else { (order.len() - index) as u32 };
+            let case = Case { tuner: self, contest, n, budget: &mut budget, parts, progress };
             let (report, choice) = case.decide();
             progress(Event::Decided(&report));
-            tuned.reports.push(report);
-            tuned.choices.extend(choice);
+            let out_of_time = report.reason == Reason::Budget;
+            if !out_of_time {
+                contest.close(n);
+            }
+            if !(out_of_time && contest.tried) {
+                decided.insert(n, (report, choice));
+            }
         }
-        tuned
+        contest.tried = true;
+        let (reports, choices): (Vec<_>, Vec<_>) = decided.into_values().unzip();
+        Tuned { reports, choices: choices.into_iter().flatten().collect() }
     }
 
     fn contestants(&self, kernel: &'static Kernel, extra: Vec<Candidate>) -> Vec<Contestant> {
-        let mut all: Vec<Candidate> = kernel.variants.iter().map(Candidate::shipped).collect();
-        let mut names: BTreeSet<String> = all.iter().map(|candidate| candidate.name().to_owned()).collect();
-        let code = |candidate: &Candidate| (candidate.code_hash().to_owned(), candidate.exact());
-        let mut codes: BTreeSet<_> = all.iter().map(code).collect();
-        for candidate in extra {
-            // Twins never race each other.
-            let unknown_code = candidate.code_hash().is_empty();
-            if names.insert(candidate.name().to_owned()) && (codes.insert(code(&candidate)) || unknown_code) {
-                all.push(candidate);
-            }
-        }
         let exclusions = &self.options.exclusions;
-        all.into_iter()
+        lineup(kernel, extra)
+            .into_iter()
             .map(|candidate| {
                 let name = candidate.name();
                 let out = if let Err(why) = candidate.eligible(kernel, &self.cpu) {
@@ -259,33 +312,31 @@ impl Tuner {
     /// The verified form of a contestant; checks it if it has not been. A failure is a quarantine for good.
     fn verified(
         &mut self,
-        kernel: &'static Kernel,
-        contestant: &mut Contestant,
+        contest: &mut Contest,
+        index: usize,
         progress: &mut dyn FnMut(Event<'_>),
     ) -> Option<Verified> {
-        if contestant.out.is_some() {
-            return None;
+        let contestant = &contest.contestants[index];
+        if contestant.out.is_some() || contestant.verified.is_some() {
+            return contestant.verified.clone();
         }
-        if contestant.verified.is_none() {
-            let name = contestant.candidate.name();
-            let options = VerifyOptions {
-                seed: self.options.seed,
-                depth: self.options.depth,
-                prepare: self.options.prepare.get(kernel.name).copied(),
-                ..VerifyOptions::default()
-            };
-            match verify(kernel, &contestant.candidate, &self.cpu, &options) {
-                Ok(verified) => {
-                    progress(Event::Verified { variant: name, cases: verified.report().cases });
-                    contestant.verified = Some(verified);
-                }
-                Err(Rejected::Ineligible(why)) => contestant.out = Some((State::Ineligible, why.to_string())),
-                Err(rejected @ Rejected::Failed(_)) => {
-                    let why = rejected.to_string();
-                    progress(Event::Quarantined { variant: name, why: &why });
-                    self.options.exclusions.quarantined.insert(name.to_owned(), why.clone());
-                    contestant.out = Some((State::Quarantined, why));
-                }
+        let everyone = self.options.field == Field::Everyone;
+        let racers = contest.contestants.iter().filter(|other| other.out.is_none());
+        let racers = racers.map(|other| &other.candidate).filter(|other| everyone || other.startup());
+        let outcome = contest.checker.verify(&contestant.candidate, racers, &self.cpu);
+        let contestant = &mut contest.contestants[index];
+        let name = contestant.candidate.name();
+        match outcome {
+            Ok(verified) => {
+                progress(Event::Verified { variant: name, cases: verified.report().cases });
+                contestant.verified = Some(verified);
+            }
+            Err(Rejected::Ineligible(why)) => contestant.out = Some((State::Ineligible, why.to_string())),
+            Err(rejected @ Rejected::Failed(_)) => {
+                let why = rejected.to_string();
+                progress(Event::Quarantined { variant: name, why: &why });
+                self.options.exclusions.quarantined.insert(name.to_owned(), why.clone());
+                contestant.out = Some((State::Quarantined, why));
             }
         }
         contestant.verified.clone()

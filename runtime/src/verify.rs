@@ -7,22 +7,28 @@
 //! endless loop cannot be seen in process; `isolate` turns those into findings.
 
 mod arena;
+mod cases;
+mod drawn;
 mod known;
 mod memory;
 mod operands;
 #[cfg(target_arch = "x86_64")]
 mod trampoline;
 
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use kiln_codegen::isa::feature::Feature;
-use kiln_kernels::catalogue::{Access, ArgumentKind, Entry, Kernel};
+use kiln_kernels::catalogue::{Entry, Kernel};
 
-use crate::candidate::{Candidate, Ineligible, count_range};
+use crate::candidate::{Candidate, Ineligible};
 use crate::detect::Native;
-use crate::random::Random;
+use cases::cases;
+use drawn::{Drawer, Drawn};
 
 pub use arena::Arena;
+pub use cases::Lengths;
 pub use known::{Known, known};
 pub use memory::{NoMemory, Placement};
 pub use operands::{Aliasing, Operand, Pattern, Prepare};
@@ -247,7 +253,7 @@ impl fmt::Display for Rejected {
 
 impl std::error::Error for Rejected {}
 
-/// Checks a candidate.
+/// Checks a candidate. Whoever checks several of one kernel does it faster with a [`Checker`].
 ///
 /// # Errors
 /// Why it may not run here, or the report of its failures.
@@ -258,18 +264,84 @@ pub fn verify(
     options: &Options,
 ) -> Result<Verified, Rejected> {
     candidate.eligible(kernel, cpu).map_err(Rejected::Ineligible)?;
+    // One case at a time: with thousands of them for each length they would not all fit in memory.
+    let mut drawer = Drawer::new(kernel, options.prepare);
+    let drawn = cases(kernel, Lengths::of(candidate), options).into_iter().map(|case| drawer.draw(case));
+    judge(kernel, candidate, options.keep, drawn)
+}
+
+/// Checks the candidates of a kernel, with operands drawn and the reference asked once for all of them.
+#[derive(Debug)]
+pub struct Checker {
+    kernel: &'static Kernel,
+    options: Options,
+    /// For candidates that serve every `n`: the largest unroll factor whose tails are in it, and the cases.
+    generic: Option<(u64, Vec<Drawn>)>,
+    /// For those that serve one `n` alone.
+    exact: BTreeMap<u64, Vec<Drawn>>,
+}
+
+impl Checker {
+    /// A checker for the kernel. Nothing is drawn yet.
+    pub fn new(kernel: &'static Kernel, options: Options) -> Checker {
+        Checker { kernel, options, generic: None, exact: BTreeMap::new() }
+    }
+
+    /// Checks a candidate, as [`verify`] does, with every length that it would be checked at there and perhaps more:
+    /// those that `others` need too.
+    ///
+    /// # Errors
+    /// Why it may not run here, or the report of its failures.
+    pub fn verify<'a>(
+        &mut self,
+        candidate: &Candidate,
+        others: impl Iterator<Item = &'a Candidate>,
+        cpu: &Native,
+    ) -> Result<Verified, Rejected> {
+        candidate.eligible(self.kernel, cpu).map_err(Rejected::Ineligible)?;
+        let (kernel, options) = (self.kernel, &self.options);
+        let draw = |lengths| {
+            let mut drawer = Drawer::new(kernel, options.prepare);
+            cases(kernel, lengths, options).into_iter().map(|case| drawer.draw(case)).collect::<Vec<_>>()
+        };
+        let lengths = Lengths::of(candidate);
+        let drawn = match lengths.exact {
+            Some(exact) => &*self.exact.entry(exact).or_insert_with(|| draw(lengths)),
+            None => {
+                let tails = lengths.tails();
+                let (covered, drawn) = self.generic.get_or_insert_default();
+                if *covered < tails {
+                    let generic = others.map(Lengths::of).filter(|other| other.exact.is_none());
+                    *covered = generic.map(Lengths::tails).fold(tails, u64::max);
+                    *drawn = draw(Lengths { exact: None, unroll: Some(*covered) });
+                }
+                &*drawn
+            }
+        };
+        judge(kernel, candidate, options.keep, drawn.iter())
+    }
+}
+
+/// Runs cases on a candidate that is eligible here.
+fn judge<D: Borrow<Drawn>>(
+    kernel: &'static Kernel,
+    candidate: &Candidate,
+    keep: usize,
+    cases: impl Iterator<Item = D>,
+) -> Result<Verified, Rejected> {
     let mmx = candidate.features().is_ok_and(|features| features.contains(Feature::Mmx));
     let mut report = Report::default();
-    for case in cases(kernel, Lengths::of(candidate), options) {
+    let mut arena = Arena::new(kernel);
+    for drawn in cases {
         report.cases += 1;
-        // `eligible` has checked that the entry is for this contract and that this CPU has its features.
-        let failures = case.run(kernel, candidate.entry(), mmx, options.prepare);
+        // SAFETY: both callers have checked that the entry is for this contract and that this CPU has its features.
+        let failures = unsafe { drawn.borrow().check(kernel, candidate.entry(), mmx, &mut arena) };
         if failures.is_empty() {
             continue;
         }
         report.failed += 1;
         let fatal = failures.iter().any(|failure| failure.kind.is_fatal());
-        let room = options.keep.max(1).saturating_sub(report.failures.len());
+        let room = keep.max(1).saturating_sub(report.failures.len());
         report.failures.extend(failures.into_iter().take(room));
         if fatal {
             break;
@@ -279,157 +351,5 @@ pub fn verify(
         Ok(Verified { kernel, candidate: candidate.clone(), report })
     } else {
         Err(Rejected::Failed(report))
-    }
-}
-
-/// What the lengths to check depend on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lengths {
-    /// The only `n` that the variant serves, if there is only one.
-    pub exact: Option<u64>,
-    /// Its unroll factor, if it has one.
-    pub unroll: Option<u64>,
-}
-
-impl Lengths {
-    /// Those of a candidate.
-    pub fn of(candidate: &Candidate) -> Lengths {
-        Lengths { exact: candidate.exact(), unroll: candidate.unroll() }
-    }
-}
-
-struct Case {
-    seed: u64,
-    n: u64,
-    pattern: Option<Pattern>,
-    aliasing: Aliasing,
-    placement: Placement,
-}
-
-/// Most limbs in a checked operand: the contract may allow more than there is memory for.
-const LARGEST: u64 = 4096;
-
-/// Every `n` to check: each tail of the unrolled body, each size class with its neighbours, and some beyond.
-fn counts(kernel: &Kernel, lengths: Lengths, depth: Depth) -> Vec<u64> {
-    let range = count_range(kernel);
-    if let Some(exact) = lengths.exact {
-        return vec![exact];
-    }
-    let unroll = lengths.unroll.unwrap_or(4).clamp(1, 64);
-    let mut counts: Vec<u64> = (0..=3 * unroll + 2).collect();
-    for &size in kernel.sizes {
-        counts.extend([size.saturating_sub(1), size, size.saturating_add(1)]);
-    }
-    counts.push(*range.start());
-    if depth != Depth::Quick {
-        counts.extend([100, 127, 129, 255, 257, 1000, (*range.end()).min(LARGEST)]);
-    }
-    counts.retain(|n| range.contains(n) && *n <= LARGEST.max(*range.start()));
-    counts.sort_unstable();
-    counts.dedup();
-    counts
-}
-
-fn cases(kernel: &Kernel, lengths: Lengths, options: &Options) -> Vec<Case> {
-    let aliasings = Aliasing::all(kernel);
-    let mut seeds = Random::new(options.seed);
-    let mut cases = Vec::new();
-    let mut add = |n, pattern, aliasing: &Aliasing, placement| {
-        cases.push(Case { seed: seeds.word(), n, pattern, aliasing: aliasing.clone(), placement });
-    };
-    for (index, n) in counts(kernel, lengths, options.depth).into_iter().enumerate() {
-        match options.depth {
-            Depth::Quick => {
-                let turn = |by: usize| &aliasings[(index + by) % aliasings.len()];
-                add(n, None, turn(0), Placement::Canaries);
-                add(n, Some(Pattern::Ones), turn(1), Placement::Canaries);
-                if lengths.exact.is_some() {
-                    // One n alone: as many operands as the others get in all their tails.
-                    for by in 0..16 {
-                        add(n, Some(Pattern::ALL[by % Pattern::ALL.len()]), turn(by), Placement::Canaries);
-                    }
-                }
-            }
-            Depth::Full { cases: more } => {
-                for aliasing in &aliasings {
-                    for pattern in Pattern::ALL {
-                        add(n, Some(pattern), aliasing, Placement::Canaries);
-                    }
-                    for _ in 0..more {
-                        add(n, None, aliasing, Placement::Canaries);
-                    }
-                }
-            }
-        }
-        if options.guard_pages {
-            for aliasing in &aliasings {
-                add(n, None, aliasing, Placement::GuardAfter);
-                add(n, None, aliasing, Placement::GuardBefore);
-            }
-        }
-    }
-    cases
-}
-
-impl Case {
-    fn run(&self, kernel: &'static Kernel, entry: Entry, mmx: bool, prepare: Option<Prepare>) -> Vec<Failure> {
-        let mut random = Random::new(self.seed);
-        let mut operands = operands::draw_prepared(kernel, self.n, self.pattern, prepare, &mut random);
-        self.aliasing.share(&mut operands);
-        let apart = Aliasing((0..operands.len()).collect());
-        let arenas = Arena::new(kernel, self.n, operands.clone(), &apart, Placement::Canaries, &mut random).and_then(
-            |expected| {
-                let actual = Arena::new(kernel, self.n, operands.clone(), &self.aliasing, self.placement, &mut random)?;
-                Ok((expected, actual))
-            },
-        );
-        let failure = |kind, expected: String, got: String| Failure {
-            seed: self.seed,
-            n: self.n,
-            aliasing: self.aliasing.words(kernel),
-            placement: self.placement,
-            operands: kernel.arguments.iter().map(|a| a.name).zip(operands.iter().map(Operand::hex)).collect(),
-            expected,
-            got,
-            kind,
-        };
-        let Ok((mut expected, mut actual)) = arenas else {
-            return vec![failure(Kind::NoMemory, String::new(), String::new())];
-        };
-        let expected_return = expected.call_reference();
-        // SAFETY: `verify`, the only caller, has checked that the entry belongs to a candidate for this contract whose
-        // features this CPU has.
-        let (mut returned, state) = unsafe { actual.call_checked(entry, mmx) };
-
-        let mut failures: Vec<Failure> =
-            state.into_iter().map(|kind| failure(kind, String::new(), String::new())).collect();
-        if let Some(kind) = actual.stray_write() {
-            failures.push(failure(kind, String::new(), String::new()));
-        }
-        let mut limb_bits = 64;
-        for (index, argument) in kernel.arguments.iter().enumerate().rev() {
-            match argument.kind {
-                ArgumentKind::Limbs { bits, .. } | ArgumentKind::Limb { bits } => limb_bits = bits,
-                ArgumentKind::Count { .. } => {}
-            }
-            let (Some(want), Some(got)) = (expected.limbs(index), actual.limbs(index)) else { continue };
-            let bits = limb_bits;
-            let kind = match argument.access {
-                Access::Out | Access::InOut if want != got => Kind::WrongResult(argument.name),
-                Access::In if actual.is_read_only(index) && want != got => Kind::InputChanged(argument.name),
-                Access::In | Access::Out | Access::InOut => continue,
-            };
-            failures.push(failure(kind, operands::hex(bits, &want), operands::hex(bits, &got)));
-        }
-        if kernel.returns {
-            if limb_bits < 64 {
-                returned &= (1 << limb_bits) - 1;
-            }
-            if returned != expected_return {
-                let hex = |limb: u64| format!("0x{limb:x}");
-                failures.push(failure(Kind::WrongReturn, hex(expected_return), hex(returned)));
-            }
-        }
-        failures
     }
 }

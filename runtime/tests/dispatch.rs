@@ -3,15 +3,18 @@
 
 mod common;
 
+use std::ffi::c_void;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::*;
-use kiln_kernels::catalogue::{Kernel, Variant, Word};
+use kiln_kernels::catalogue::{Entry, Kernel, Variant, Word};
 use kiln_runtime::detect;
 use kiln_runtime::dispatch::{KernelSlots, LazySlots, Runtime};
+use kiln_runtime::explain::Reason;
 use kiln_runtime::settings::TuneMode;
-use kiln_runtime::tune::{Options, Tuner};
+use kiln_runtime::tune::{CpuBudget, Options, Tuner};
 
 static VARIANTS: [Variant; 5] = [PORTABLE, SLOW, RIGHT, EXACT_8, WRONG_AT_9];
 static KERNEL: Kernel = kernel(&VARIANTS);
@@ -59,6 +62,34 @@ fn modes_and_budgets() {
     // Asked for, it takes what it takes.
     broke.tune(&KERNEL, Vec::new(), None, &mut |_| ());
     assert_eq!(broke.slots(&KERNEL).entry_for(8), EXACT_8.entry);
+}
+
+/// Right, and its first call takes 150 ms of CPU.
+unsafe extern "sysv64" fn hog(r: *mut u64, a: *mut u64, n: u64, w: u64) -> u64 {
+    static FIRST: AtomicBool = AtomicBool::new(true);
+    if FIRST.swap(false, Ordering::Relaxed) {
+        let begun = CpuBudget::new(None);
+        while begun.spent() < Duration::from_millis(150) {}
+    }
+    let words = [Word { pointer: r.cast() }, Word { pointer: a.cast() }, Word { integer: n }, Word { integer: w }];
+    // SAFETY: the portable toy has this function's contract, which the caller keeps.
+    unsafe { (KERNEL.call)(PORTABLE.entry, &words) }
+}
+
+#[test]
+fn a_later_use_goes_on_where_time_ran_out() {
+    const HOG: Variant = Variant { name: "toy.mul_add/hog.u4", entry: Entry::new(hog as *const c_void), ..RIGHT };
+    static VARIANTS: [Variant; 4] = [PORTABLE, HOG, RIGHT, EXACT_8];
+    static KERNEL: Kernel = kernel(&VARIANTS);
+    // A tenth, 100 ms, is for one use.
+    let runtime = runtime(Options::default(), Duration::from_secs(1));
+    let slots = runtime.slots(&KERNEL);
+    let reasons = || runtime.explain()["toy.mul_add"].iter().map(|case| case.reason).collect::<Vec<_>>();
+    assert_eq!(slots.entry_for(8), PORTABLE.entry);
+    assert_eq!(reasons(), [Reason::Budget; 3]);
+    assert_eq!(slots.entry_for(8), EXACT_8.entry);
+    assert_eq!(reasons(), [Reason::Fastest; 3]);
+    assert_eq!(slots.entry_for(1000), RIGHT.entry);
 }
 
 #[test]

@@ -163,21 +163,22 @@ fn what_failed_once_is_never_run_again() {
     assert!(quarantines(&mut tuner).is_empty());
 }
 
+/// A right candidate, as fast as [`RIGHT`].
+fn made(name: &str, code_hash: &str) -> Candidate {
+    let made = Made {
+        name: name.to_owned(),
+        features: FeatureSet::EMPTY,
+        exact: None,
+        startup: true,
+        code_hash: code_hash.to_owned(),
+        instructions: 5,
+    };
+    // SAFETY: the entry is a toy of this contract, compiled into this program, which needs no feature.
+    unsafe { Candidate::made(made, RIGHT.entry) }
+}
+
 #[test]
 fn candidates_made_at_run_time_race_and_twins_do_not() {
-    let made = |name: &str, code_hash: &str| {
-        let made = Made {
-            name: name.to_owned(),
-            features: FeatureSet::EMPTY,
-            exact: None,
-            startup: true,
-            code_hash: code_hash.to_owned(),
-            instructions: 5,
-        };
-        // SAFETY: the entry is a toy of this contract, compiled into this program, which needs no feature.
-        unsafe { Candidate::made(made, EXACT_8_FOR_ALL.entry) }
-    };
-    const EXACT_8_FOR_ALL: Variant = RIGHT;
     let extra = vec![
         made("toy.mul_add/made.u16", "1111111111111111"),
         made("toy.mul_add/made.u16", "2222222222222222"),
@@ -192,6 +193,56 @@ fn candidates_made_at_run_time_race_and_twins_do_not() {
     assert_eq!((others("toy.mul_add/made.u16"), others("toy.mul_add/twin.u16")), (1, 0));
     let foreign = report.candidates.iter().find(|candidate| candidate.variant == "other.kernel/made.u16").unwrap();
     assert_eq!(foreign.state, State::Ineligible);
+}
+
+#[test]
+fn other_code_under_a_shipped_name_stands_in_for_it() {
+    let tune = |extra| tuner(Options::default()).tune(&KERNEL, extra, None, &mut |_| ());
+    let states = |tuned: &Tuned| {
+        let case = case(tuned, "n=8");
+        assert_eq!(case.candidates.len(), VARIANTS.len(), "nobody is there twice");
+        (candidate(case, "slow.u2").ticks, candidate(case, "wrong_at_9.u4").state)
+    };
+    let shipped = (Some(420.0 / 8.0), State::Quarantined);
+    assert_eq!(states(&tune(Vec::new())), shipped);
+    // The same code twice is one, and code without a hash is not known to be other code.
+    for hash in ["0000000000000000", ""] {
+        let twins = vec![made("toy.mul_add/slow.u2", hash), made("toy.mul_add/wrong_at_9.u4", hash)];
+        assert_eq!(states(&tune(twins)), shipped);
+    }
+    // The first with other code is it, even if someone else has that code.
+    let replaced = tune(vec![
+        made("toy.mul_add/slow.u2", "1111111111111111"),
+        made("toy.mul_add/slow.u2", "2222222222222222"),
+        made("toy.mul_add/wrong_at_9.u4", "1111111111111111"),
+        made("toy.mul_add/portable", "3333333333333333"),
+    ]);
+    let (ticks, state) = states(&replaced);
+    assert_eq!(ticks, Some(26.0 / 8.0));
+    assert!(matches!(state, State::Tied | State::Lost), "it is as fast and right: {state:?}");
+    assert_eq!(candidate(case(&replaced, "n=8"), "portable").ticks, Some(52.0 / 8.0), "portable stays");
+}
+
+#[test]
+fn the_class_asked_for_is_first_and_what_is_open_can_be_gone_on_with() {
+    let mut tuner = tuner(Options::default());
+    let mut contest = tuner.enter(&KERNEL, Vec::new());
+    let none = tuner.decide(&mut contest, Some(8), Some(Duration::ZERO), &mut |_| ());
+    assert!(none.reports.len() == 3 && none.reports.iter().all(|report| report.reason == Reason::Budget));
+    assert_eq!(contest.open().len(), 3);
+    let again = tuner.decide(&mut contest, Some(8), Some(Duration::ZERO), &mut |_| ());
+    assert!(again.reports.is_empty(), "nothing new is known");
+
+    contest.close(4);
+    let mut order = Vec::new();
+    let tuned = tuner.decide(&mut contest, Some(32), None, &mut |event| {
+        if let Event::Decided(report) = event {
+            order.push(report.case.clone());
+        }
+    });
+    assert_eq!(order, ["n=32", "n=8"]);
+    assert_eq!(tuned.reports.iter().map(|report| report.case.as_str()).collect::<Vec<_>>(), ["n=8", "n=32"]);
+    assert!(tuned.reports.iter().all(|report| report.reason == Reason::Fastest) && contest.open().is_empty());
 }
 
 #[test]

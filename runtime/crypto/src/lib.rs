@@ -1,7 +1,8 @@
 //! Kiln for programs: cryptographic kernels that are measured on the machine they run on.
 //!
 //! The first use of a kernel verifies and races its variants within a small budget (2 ms of CPU time) and calls the winner
-//! from then on; every other caller meanwhile gets the present answer. [`tune`] does that for every kernel at a time of
+//! from then on; every other caller meanwhile gets the present answer, and a size for which time ran out is gone on with when
+//! it is used. [`tune`] does that for every kernel at a time of
 //! the program's choosing, and [`explain`] tells what was decided and why.
 //!
 //! ```

@@ -84,6 +84,22 @@ fn the_fastest_wins_whatever_the_seed() {
 }
 
 #[test]
+fn a_brief_race_finds_the_same_winner_in_fewer_windows() {
+    for seed in 0..50 {
+        let run = |rules: Rules| {
+            let mut bench = trace(&[300.0, 100.0, 104.0, 180.0, 115.0, 250.0], seed, quiet);
+            let outcome = race(&mut bench, &generic(&[1; 6]), &rules, &mut Unlimited);
+            let place = outcome.best.unwrap();
+            assert_eq!((place.winner, place.ground), (1, Ground::Fastest), "{outcome:?}");
+            assert!(place.p_value.unwrap() < 0.01);
+            bench.windows
+        };
+        let (long, brief) = (run(rules(seed)), run(rules(seed).brief()));
+        assert!(brief < long && brief < 100, "{brief} of {long}");
+    }
+}
+
+#[test]
 fn under_one_percent_is_a_tie_for_the_smaller_code_or_the_earlier_decision() {
     for seed in 0..50 {
         let exact = |_: u32, _: &mut Random, time: f64| at_core_0(time);

@@ -12,12 +12,14 @@ pub struct CpuBudget {
     limit: Option<Duration>,
     wall: Instant,
     cpu: Option<u64>,
+    /// Wall time before which the limit cannot be reached.
+    safe: Duration,
 }
 
 impl CpuBudget {
     /// A budget that begins now; `None` for no limit.
     pub fn new(limit: Option<Duration>) -> CpuBudget {
-        CpuBudget { limit, wall: Instant::now(), cpu: sys::thread_cpu_nanoseconds() }
+        CpuBudget { limit, wall: Instant::now(), cpu: sys::thread_cpu_nanoseconds(), safe: limit.unwrap_or_default() }
     }
 
     /// CPU time since the budget began; wall time where the system does not know.
@@ -28,6 +30,11 @@ impl CpuBudget {
         }
     }
 
+    /// Whether there is a limit.
+    pub(super) fn is_limited(&self) -> bool {
+        self.limit.is_some()
+    }
+
     /// A budget that begins now, of an equal part of what is left.
     pub(super) fn share(&self, parts: u32) -> CpuBudget {
         CpuBudget::new(self.limit.map(|limit| limit.saturating_sub(self.spent()) / parts.max(1)))
@@ -36,7 +43,14 @@ impl CpuBudget {
 
 impl Budget for CpuBudget {
     fn left(&mut self) -> bool {
-        self.limit.is_none_or(|limit| self.wall.elapsed() < limit || self.spent() < limit)
+        let Some(limit) = self.limit else { return true };
+        let wall = self.wall.elapsed();
+        if wall < self.safe {
+            return true;
+        }
+        let left = limit.saturating_sub(self.spent());
+        self.safe = wall + left;
+        !left.is_zero()
     }
 }
 

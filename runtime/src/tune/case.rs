@@ -2,7 +2,7 @@
 
 use kiln_kernels::catalogue::Kernel;
 
-use super::{Choice, Contestant, CpuBudget, Event, Field, Remembered, STARTUP_CANDIDATES, Tuner, portable};
+use super::{Choice, Contest, CpuBudget, Event, Field, Remembered, STARTUP_CANDIDATES, Tuner, portable};
 use crate::explain::{CandidateReport, CaseReport, Reason, State};
 use crate::race::{Bench, Budget, Entrant, Ground, Measured, Outcome, Place, Rules, Sample, Standing, race};
 use crate::settings::TuneMode;
@@ -11,10 +11,12 @@ use crate::verify::{Arena, Verified};
 
 pub(super) struct Case<'a, 'p> {
     pub tuner: &'a mut Tuner,
-    pub kernel: &'static Kernel,
+    pub contest: &'a mut Contest,
     pub n: u64,
-    pub contestants: &'a mut [Contestant],
+    /// Time for this class and those that come after it.
     pub budget: &'a mut CpuBudget,
+    /// Of what checking leaves of it, the race may take one of so many equal parts.
+    pub parts: u32,
     pub progress: &'a mut (dyn FnMut(Event<'_>) + 'p),
 }
 
@@ -35,7 +37,7 @@ enum Part {
 impl Case<'_, '_> {
     pub fn decide(mut self) -> (CaseReport, Option<Choice>) {
         let mut notes = Vec::new();
-        let contestants = self.contestants.len();
+        let contestants = self.contest.contestants.len();
         let absent = |why: &str| (0..contestants).map(|_| Part::Absent(why.to_owned())).collect();
         let (pick, parts): (Option<Pick>, Vec<Part>) = if let Some(pick) = self.forced(&mut notes) {
             (Some(pick), absent("another variant is forced"))
@@ -53,19 +55,19 @@ impl Case<'_, '_> {
     }
 
     fn serves(&self, index: usize) -> bool {
-        self.contestants[index].candidate.exact().is_none_or(|exact| exact == self.n)
+        self.contest.contestants[index].candidate.exact().is_none_or(|exact| exact == self.n)
     }
 
     fn is_generic(&self, index: usize) -> bool {
-        self.contestants[index].candidate.exact().is_none()
+        self.contest.contestants[index].candidate.exact().is_none()
     }
 
     fn find(&self, short_name: &str) -> Option<usize> {
-        self.contestants.iter().position(|contestant| contestant.candidate.short_name() == short_name)
+        self.contest.contestants.iter().position(|contestant| contestant.candidate.short_name() == short_name)
     }
 
     fn verified(&mut self, index: usize) -> Option<Verified> {
-        self.tuner.verified(self.kernel, &mut self.contestants[index], self.progress)
+        self.tuner.verified(self.contest, index, self.progress)
     }
 
     /// The first of these that passes its check.
@@ -74,15 +76,15 @@ impl Case<'_, '_> {
     }
 
     fn preferred(&self) -> Option<usize> {
-        self.tuner.options.prefer.get(self.kernel.name).and_then(|name| self.find(name))
+        self.tuner.options.prefer.get(self.contest.kernel.name).and_then(|name| self.find(name))
     }
 
     /// Without a measurement: the CPU file's preference if it may be asked, else portable, else whatever passes.
     fn fallback(&mut self, prefer: bool, reason: Reason) -> Option<Pick> {
         let preferred = if prefer { self.preferred() } else { None };
         let order = |case: &Self, fits: &dyn Fn(usize) -> bool| -> Vec<Option<usize>> {
-            let rest = (0..case.contestants.len()).map(Some);
-            let first = [preferred, portable(case.contestants)];
+            let rest = (0..case.contest.contestants.len()).map(Some);
+            let first = [preferred, portable(&case.contest.contestants)];
             first.into_iter().chain(rest).map(|index| index.filter(|&index| fits(index))).collect()
         };
         let exact = order(self, &|index| self.serves(index));
@@ -93,7 +95,7 @@ impl Case<'_, '_> {
     }
 
     fn forced(&mut self, notes: &mut Vec<String>) -> Option<Pick> {
-        let name = self.tuner.options.force.get(self.kernel.name)?.clone();
+        let name = self.tuner.options.force.get(self.contest.kernel.name)?.clone();
         let mut refuse = |why: &str| {
             notes.push(format!("forced variant {name:?} is not used: {why}"));
             None
@@ -103,7 +105,7 @@ impl Case<'_, '_> {
             return refuse("it serves another size alone");
         }
         if self.verified(index).is_none() {
-            let why = self.contestants[index].out.as_ref().map_or("it failed", |(_, why)| why);
+            let why = self.contest.contestants[index].out.as_ref().map_or("it failed", |(_, why)| why);
             return refuse(why);
         }
         let near = if self.is_generic(index) { Some(index) } else { self.fallback(true, Reason::Forced)?.near };
@@ -111,7 +113,8 @@ impl Case<'_, '_> {
     }
 
     fn remembered(&mut self, notes: &mut Vec<String>) -> Option<Pick> {
-        let Remembered { exact, near } = self.tuner.options.remembered.get(self.kernel.name)?.get(&self.n)?.clone();
+        let Remembered { exact, near } =
+            self.tuner.options.remembered.get(self.contest.kernel.name)?.get(&self.n)?.clone();
         let mut usable = |name: &str, generic: bool| {
             let why = match self.find(name) {
                 None => "there is no such variant".to_owned(),
@@ -119,7 +122,9 @@ impl Case<'_, '_> {
                     "it does not serve this size".to_owned()
                 }
                 Some(index) if self.verified(index).is_some() => return Some(index),
-                Some(index) => self.contestants[index].out.as_ref().map_or_else(String::new, |(_, why)| why.clone()),
+                Some(index) => {
+                    self.contest.contestants[index].out.as_ref().map_or_else(String::new, |(_, why)| why.clone())
+                }
             };
             notes.push(format!("remembered variant {name:?} is not used: {why}"));
             None
@@ -131,18 +136,18 @@ impl Case<'_, '_> {
 
     /// Who races.
     fn field(&self) -> Vec<usize> {
-        let ready = |&index: &usize| self.contestants[index].out.is_none() && self.serves(index);
-        let everyone = (0..self.contestants.len()).filter(ready);
+        let ready = |&index: &usize| self.contest.contestants[index].out.is_none() && self.serves(index);
+        let everyone = (0..self.contest.contestants.len()).filter(ready);
         if self.tuner.options.field == Field::Everyone {
             return everyone.collect();
         }
         let mut field: Vec<usize> = self.preferred().filter(ready).into_iter().collect();
-        for index in everyone.filter(|&index| self.contestants[index].candidate.startup()) {
+        for index in everyone.filter(|&index| self.contest.contestants[index].candidate.startup()) {
             if field.len() < STARTUP_CANDIDATES && !field.contains(&index) {
                 field.push(index);
             }
         }
-        if let Some(portable) = portable(self.contestants).filter(ready)
+        if let Some(portable) = portable(&self.contest.contestants).filter(ready)
             && !field.contains(&portable)
             && field.len() < STARTUP_CANDIDATES
         {
@@ -153,15 +158,17 @@ impl Case<'_, '_> {
 
     fn raced(&mut self) -> (Option<Pick>, Vec<Part>) {
         let field = self.field();
-        let mut parts: Vec<Part> = (0..self.contestants.len())
+        let mut parts: Vec<Part> = (0..self.contest.contestants.len())
             .map(|index| {
                 let why = if field.contains(&index) { "time ran out" } else { "not in the start-up race" };
                 Part::Absent(why.to_owned())
             })
             .collect();
         let mut entrants: Vec<(usize, Verified)> = Vec::new();
+        let mut all = true;
         for index in field {
-            if !self.budget.left() {
+            all = self.budget.left();
+            if !all {
                 break;
             }
             if let Some(verified) = self.verified(index) {
@@ -183,6 +190,8 @@ impl Case<'_, '_> {
                     None => self.fallback(true, Reason::Budget).and_then(|pick| pick.near),
                 };
                 let reason = match place.ground {
+                    // The best of those that there was time to check.
+                    Ground::Fastest | Ground::Tie | Ground::Only if !all => Reason::Budget,
                     Ground::Fastest => Reason::Fastest,
                     Ground::Tie => Reason::Tie,
                     Ground::Budget => Reason::Budget,
@@ -199,10 +208,10 @@ impl Case<'_, '_> {
         if entrants.is_empty() {
             return None;
         }
-        let case = case_name(self.kernel, self.n);
+        let case = case_name(self.contest.kernel, self.n);
         (self.progress)(Event::Racing { case: &case, entrants: entrants.len() });
         let options = &self.tuner.options;
-        let previous = options.previous.get(self.kernel.name).and_then(|classes| classes.get(&self.n));
+        let previous = options.previous.get(self.contest.kernel.name).and_then(|classes| classes.get(&self.n));
         let facts: Vec<Entrant> = entrants
             .iter()
             .map(|(index, verified)| {
@@ -216,11 +225,14 @@ impl Case<'_, '_> {
             })
             .collect();
         let clock = &*self.tuner.clock;
-        let rules = Rules::new(clock.microsecond(), clock.step(), options.seed ^ self.n);
-        let prepare = options.prepare.get(self.kernel.name).copied();
-        let arena = Arena::for_timing(self.kernel, self.n, options.seed, prepare).ok()?;
+        let mut rules = Rules::new(clock.microsecond(), clock.step(), options.seed ^ self.n);
+        if options.field == Field::Startup && self.budget.is_limited() {
+            rules = rules.brief();
+        }
+        let prepare = options.prepare.get(self.contest.kernel.name).copied();
+        let arena = Arena::for_timing(self.contest.kernel, self.n, options.seed, prepare).ok()?;
         let mut timed = Timed { arena, entrants, clock };
-        Some(race(&mut timed, &facts, &rules, self.budget))
+        Some(race(&mut timed, &facts, &rules, &mut self.budget.share(self.parts)))
     }
 
     fn report(mut self, pick: Option<Pick>, parts: Vec<Part>, mut notes: Vec<String>) -> (CaseReport, Option<Choice>) {
@@ -230,7 +242,7 @@ impl Case<'_, '_> {
             .into_iter()
             .enumerate()
             .map(|(index, part)| {
-                let contestant = &self.contestants[index];
+                let contestant = &self.contest.contestants[index];
                 let (measured, absent) = match part {
                     Part::Raced(measured) => (Some(measured), None),
                     Part::Absent(why) => (None, Some(why)),
@@ -263,24 +275,24 @@ impl Case<'_, '_> {
             .collect();
         let (chosen, origin, reason) = match &pick {
             Some(pick) => {
-                let candidate = &self.contestants[pick.exact].candidate;
+                let candidate = &self.contest.contestants[pick.exact].candidate;
                 (candidate.name().to_owned(), candidate.origin().word(), pick.reason)
             }
             None => {
                 notes.push("no variant passed its check; the reference is used".to_owned());
-                (format!("{}/reference", self.kernel.name), "portable", Reason::Only)
+                (format!("{}/reference", self.contest.kernel.name), "portable", Reason::Only)
             }
         };
         let near = pick.as_ref().and_then(|pick| pick.near).filter(|near| Some(*near) != winner);
         let report = CaseReport {
-            kernel: self.kernel.name.to_owned(),
-            case: case_name(self.kernel, self.n),
+            kernel: self.contest.kernel.name.to_owned(),
+            case: case_name(self.contest.kernel, self.n),
             chosen,
             origin,
             reason,
             margin: pick.as_ref().and_then(|pick| pick.place?.margin),
             p_value: pick.as_ref().and_then(|pick| pick.place?.p_value),
-            near: near.map(|near| self.contestants[near].candidate.name().to_owned()),
+            near: near.map(|near| self.contest.contestants[near].candidate.name().to_owned()),
             notes,
             candidates,
         };

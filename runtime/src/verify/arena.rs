@@ -1,9 +1,10 @@
-//! The arguments of one call in memory: operands and an aliasing in, words for [`Kernel::call`] out.
+//! The arguments of one call in memory: operands and an aliasing in, words for [`Kernel::call`] out. One arena serves any
+//! number of calls, so that checking allocates once.
 //!
 //! Unsafe is needed to call an entry. Everything that makes the call sound is established here: pointers valid for the
 //! count, overlap only as the contract allows, and an entry that is trusted (reference), being checked, or verified.
 
-use kiln_kernels::catalogue::{ArgumentKind, Entry, Kernel, Word};
+use kiln_kernels::catalogue::{Access, ArgumentKind, Entry, Kernel, Word};
 
 use super::memory::{Buffer, NoMemory, Placement, Side};
 use super::operands::{Aliasing, Operand, Prepare, draw_prepared};
@@ -18,31 +19,63 @@ const LARGEST_TIMED: u64 = 1 << 20;
 pub struct Arena {
     kernel: &'static Kernel,
     n: u64,
-    operands: Vec<Operand>,
+    /// Bits and value of each argument that is passed by value.
+    integers: Vec<Option<(u32, u64)>>,
+    /// For each argument the index of the one whose memory it uses.
     owner: Vec<usize>,
+    /// One for each argument that has ever had memory of its own.
     buffers: Vec<Option<Buffer>>,
+    words: Vec<Word>,
+    #[cfg(target_arch = "x86_64")]
+    trampoline: super::trampoline::Trampoline,
 }
 
 impl Arena {
-    /// Lays the operands out. `owner` says whose memory each argument uses.
-    pub(super) fn new(
-        kernel: &'static Kernel,
+    /// An arena for the kernel, with nothing in it: until operands are laid out it may be asked for nothing.
+    pub(super) fn new(kernel: &'static Kernel) -> Arena {
+        Arena {
+            kernel,
+            n: 0,
+            integers: Vec::new(),
+            owner: Vec::new(),
+            buffers: (0..kernel.arguments.len()).map(|_| None).collect(),
+            words: Vec::new(),
+            #[cfg(target_arch = "x86_64")]
+            trampoline: super::trampoline::Trampoline::new(),
+        }
+    }
+
+    /// Lays operands out in place of those that are there. `aliasing` says whose memory each argument uses, `skew` how
+    /// far from alignment it begins.
+    pub(super) fn lay(
+        &mut self,
         n: u64,
-        operands: Vec<Operand>,
+        operands: &[Operand],
         aliasing: &Aliasing,
         placement: Placement,
-        random: &mut Random,
-    ) -> Result<Arena, NoMemory> {
-        let mut buffers = Vec::with_capacity(operands.len());
+        mut skew: u64,
+    ) -> Result<(), NoMemory> {
+        self.n = n;
+        self.owner.clone_from(&aliasing.0);
+        self.integers.clear();
         for (argument, operand) in operands.iter().enumerate() {
-            buffers.push(match operand {
-                Operand::Limbs { bits, limbs } if aliasing.0.get(argument) == Some(&argument) => {
-                    Some(Buffer::new(*bits, limbs, placement, random.below(8) as usize)?)
-                }
-                Operand::Limbs { .. } | Operand::Integer { .. } => None,
+            self.integers.push(match operand {
+                Operand::Integer { bits, value } => Some((*bits, *value)),
+                Operand::Limbs { .. } => None,
             });
+            if let Operand::Limbs { bits, limbs } = operand
+                && self.owner[argument] == argument
+            {
+                let buffer = &mut self.buffers[argument];
+                let skewed = (skew & 7) as usize;
+                skew >>= 3;
+                let again = |buffer: &mut Buffer| buffer.relay(*bits, limbs, skewed);
+                if placement != Placement::Canaries || !buffer.as_mut().is_some_and(again) {
+                    *buffer = Some(Buffer::new(*bits, limbs, placement, skewed)?);
+                }
+            }
         }
-        Ok(Arena { kernel, n, operands, owner: aliasing.0.clone(), buffers })
+        Ok(())
     }
 
     /// Random operands out of place, to time with.
@@ -56,7 +89,9 @@ impl Arena {
         }
         let operands = draw_prepared(kernel, n, Some(Pattern::Random), prepare, &mut random);
         let apart = Aliasing::all(kernel).swap_remove(0);
-        Arena::new(kernel, n, operands, &apart, Placement::Canaries, &mut random)
+        let mut arena = Arena::new(kernel);
+        arena.lay(n, &operands, &apart, Placement::Canaries, random.word())?;
+        Ok(arena)
     }
 
     /// The kernel whose contract this is for.
@@ -69,28 +104,27 @@ impl Arena {
         self.n
     }
 
-    fn words(&mut self) -> Vec<Word> {
-        let mut words = Vec::with_capacity(self.operands.len());
-        for (argument, operand) in self.operands.iter().enumerate() {
-            words.push(match operand {
-                Operand::Integer { value, .. } => Word { integer: *value },
-                Operand::Limbs { .. } => {
-                    let buffer = self.buffers.get_mut(self.owner[argument]).and_then(Option::as_mut);
+    /// One word for each argument, with pointers that hold until the buffers are next looked at.
+    fn point(&mut self) {
+        self.words.clear();
+        for (integer, &owner) in self.integers.iter().zip(&self.owner) {
+            self.words.push(match integer {
+                Some((_, value)) => Word { integer: *value },
+                None => {
+                    let buffer = self.buffers.get_mut(owner).and_then(Option::as_mut);
                     // Every owner owns itself (`Aliasing::all`), so its buffer exists.
                     Word { pointer: buffer.map_or(core::ptr::null_mut(), Buffer::pointer) }
                 }
             });
         }
-        words
     }
 
     /// Calls the reference.
     pub(super) fn call_reference(&mut self) -> u64 {
-        let kernel = self.kernel;
-        let words = self.words();
+        self.point();
         // SAFETY: the reference keeps the contract and needs no feature; the words are one for each argument, with
         // pointers to buffers of as many limbs as the counts say (`draw`), shared only as `may_equal` allows.
-        unsafe { (kernel.call)(kernel.reference, &words) }
+        unsafe { (self.kernel.call)(self.kernel.reference, &self.words) }
     }
 
     /// Calls an entry that is being checked, with all state recorded where this architecture can.
@@ -98,31 +132,28 @@ impl Arena {
     /// # Safety
     /// The entry must be code for this kernel's contract, and the CPU must have the features it needs.
     pub(super) unsafe fn call_checked(&mut self, entry: Entry, mmx: bool) -> (u64, Vec<Kind>) {
-        let kernel = self.kernel;
-        let words = self.words();
+        self.point();
         #[cfg(target_arch = "x86_64")]
-        if words.len() <= super::trampoline::MAX_ARGUMENTS {
-            let registers: Vec<u64> = self
-                .operands
-                .iter()
-                .zip(&words)
-                .map(|(operand, word)| match operand {
+        if self.words.len() <= super::trampoline::MAX_ARGUMENTS {
+            let mut registers = [super::trampoline::UNUSED; super::trampoline::MAX_ARGUMENTS];
+            for ((register, word), integer) in registers.iter_mut().zip(&self.words).zip(&self.integers) {
+                *register = match *integer {
                     // The bits above a narrow integer are the caller's to leave dirty.
-                    Operand::Integer { bits, value } if *bits < 64 => value | u64::MAX << bits,
-                    Operand::Integer { value, .. } => *value,
-                    // SAFETY: `words` has a pointer for each operand of limbs.
-                    Operand::Limbs { .. } => unsafe { word.pointer }.expose_provenance() as u64,
-                })
-                .collect();
+                    Some((bits, value)) if bits < 64 => value | u64::MAX << bits,
+                    Some((_, value)) => value,
+                    // SAFETY: `point` writes a pointer for each operand of limbs.
+                    None => unsafe { word.pointer }.expose_provenance() as u64,
+                };
+            }
             // SAFETY: every argument of a contract is a pointer or an integer of at most 64 bits, at most six here, so
             // System V passes exactly these registers; the pointers are as in `call_reference`; the caller vouches for
             // the entry.
-            let (returned, disturbed) = unsafe { super::trampoline::call(entry, &registers, mmx) };
+            let (returned, disturbed) = unsafe { self.trampoline.call(entry, registers, mmx) };
             return (returned, disturbed.into_iter().map(Kind::from).collect());
         }
         let _ = mmx;
         // SAFETY: as above, through the contract's own call.
-        (unsafe { (kernel.call)(entry, &words) }, Vec::new())
+        (unsafe { (self.kernel.call)(entry, &self.words) }, Vec::new())
     }
 
     /// Calls a verified candidate over and over on the same buffers. Does nothing if it is for another contract or
@@ -136,23 +167,31 @@ impl Arena {
         {
             return;
         }
-        let words = self.words();
+        self.point();
         for _ in 0..calls {
             // SAFETY: a verified candidate keeps this contract and this CPU has its features (a `Verified` is made only
             // after both were checked); the words are as in `call_reference`.
-            let returned = unsafe { (kernel.call)(entry, &words) };
+            let returned = unsafe { (kernel.call)(entry, &self.words) };
             core::hint::black_box(returned);
         }
     }
 
+    fn buffer(&self, argument: usize) -> Option<&Buffer> {
+        self.buffers.get(*self.owner.get(argument)?)?.as_ref()
+    }
+
     /// The limbs of an argument as they are now.
     pub(super) fn limbs(&self, argument: usize) -> Option<Vec<u64>> {
-        self.buffers.get(*self.owner.get(argument)?)?.as_ref().map(Buffer::read)
+        if self.integers.get(argument)?.is_some() { None } else { self.buffer(argument).map(Buffer::read) }
+    }
+
+    /// Whether an argument's limbs are these.
+    pub(super) fn holds(&self, argument: usize, limbs: &[u64]) -> bool {
+        self.buffer(argument).is_some_and(|buffer| buffer.holds(limbs))
     }
 
     /// Whether this argument has memory of its own that no written argument shares.
     pub(super) fn is_read_only(&self, argument: usize) -> bool {
-        use kiln_kernels::catalogue::Access;
         let owner = self.owner[argument];
         let sharers = self.owner.iter().enumerate().filter(|&(_, &other)| other == owner);
         matches!(self.kernel.arguments[argument].kind, ArgumentKind::Limbs { .. })
@@ -161,6 +200,7 @@ impl Arena {
 
     /// The first argument with a stray write beside it.
     pub(super) fn stray_write(&self) -> Option<Kind> {
+        // A buffer that this case does not use stays from an earlier one and is watched too.
         self.buffers.iter().enumerate().find_map(|(argument, buffer)| {
             let name = self.kernel.arguments[argument].name;
             buffer.as_ref()?.disturbed().map(|side| match side {

@@ -1,12 +1,12 @@
 //! Cases with their expected results: what another executor of a contract, such as the interpreter of the IR, is checked
 //! against. Calls the reference and nothing else.
 
-use kiln_kernels::catalogue::{Access, Kernel};
+use kiln_kernels::catalogue::Kernel;
 
-use super::memory::Placement;
-use super::operands::{Aliasing, Operand, draw_prepared};
-use super::{Arena, Lengths, Options, cases};
-use crate::random::Random;
+use super::Options;
+use super::cases::{Lengths, cases};
+use super::drawn::Drawer;
+use super::operands::Operand;
 
 /// One call of a contract and what must come of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,34 +28,22 @@ pub struct Known {
 }
 
 /// The cases that `verify` would run on a variant with these lengths, with what the reference computes; those with an
-/// `n` up to `largest`, or all if the variant serves one `n` alone. Cases for which the system has no memory are left
-/// out.
+/// `n` up to `largest`, or all if the variant serves one `n` alone.
 pub fn known(kernel: &'static Kernel, lengths: Lengths, options: &Options, largest: u64) -> Vec<Known> {
     let wanted = |n: u64| n <= largest || lengths.exact == Some(n);
+    let mut drawer = Drawer::new(kernel, options.prepare);
     cases(kernel, lengths, options)
         .into_iter()
         .filter(|case| wanted(case.n))
-        .filter_map(|case| {
-            let mut random = Random::new(case.seed);
-            let mut operands = draw_prepared(kernel, case.n, case.pattern, options.prepare, &mut random);
-            case.aliasing.share(&mut operands);
-            let apart = Aliasing((0..operands.len()).collect());
-            let mut arena =
-                Arena::new(kernel, case.n, operands.clone(), &apart, Placement::Canaries, &mut random).ok()?;
-            let returned = arena.call_reference();
-            let results = kernel.arguments.iter().enumerate().map(|(index, argument)| match argument.access {
-                Access::In => None,
-                Access::Out | Access::InOut => arena.limbs(index),
-            });
-            Some(Known {
-                seed: case.seed,
-                n: case.n,
-                aliasing: case.aliasing.words(kernel),
-                owner: case.aliasing.0.clone(),
-                results: results.collect(),
-                operands,
-                returned: kernel.returns.then_some(returned),
-            })
+        .map(|case| drawer.draw(case))
+        .map(|drawn| Known {
+            seed: drawn.case.seed,
+            n: drawn.case.n,
+            aliasing: drawn.case.aliasing.words(kernel),
+            owner: drawn.case.aliasing.0,
+            operands: drawn.operands,
+            results: drawn.results,
+            returned: kernel.returns.then_some(drawn.returned),
         })
         .collect()
 }

@@ -55,9 +55,36 @@ pub(super) struct Buffer {
     limb_bytes: usize,
 }
 
-fn canary(position: usize) -> u8 {
-    // Neighbouring bytes differ, so that a shifted copy shows.
-    (position as u8).wrapping_mul(0x9d) ^ 0xa5
+/// A period of the canaries, twice. Neighbouring bytes differ, so that a shifted copy shows.
+static CANARIES: [u8; 512] = {
+    let mut canaries = [0; 512];
+    let mut position = 0;
+    while position < canaries.len() {
+        canaries[position] = (position as u8).wrapping_mul(0x9d) ^ 0xa5;
+        position += 1;
+    }
+    canaries
+};
+
+/// What belongs at so many bytes from this position on, at most 256.
+fn canaries(position: usize, length: usize) -> &'static [u8] {
+    let phase = position % 256;
+    &CANARIES[phase..phase + length]
+}
+
+fn paint(bytes: &mut [u8], position: usize) {
+    for chunk in bytes.chunks_mut(256) {
+        chunk.copy_from_slice(canaries(position, chunk.len()));
+    }
+}
+
+fn is_painted(bytes: &[u8], position: usize) -> bool {
+    bytes.chunks(256).all(|chunk| chunk == canaries(position, chunk.len()))
+}
+
+/// Where limbs begin on a heap: behind the canaries, so far from a 64-byte boundary.
+fn heap_start(heap: &[u8], skew: usize) -> usize {
+    CANARY + heap.as_ptr().align_offset(64).min(63) + skew % 64
 }
 
 impl Buffer {
@@ -67,8 +94,9 @@ impl Buffer {
         let length = limbs.len() * limb_bytes;
         let (mut storage, start) = match placement {
             Placement::Canaries => {
-                let heap = vec![0u8; length + 2 * CANARY + 128];
-                let start = CANARY + heap.as_ptr().align_offset(64).min(63) + skew * limb_bytes % 64;
+                // Rounded up, so that the longer operands of the next calls fit too.
+                let heap = vec![0u8; (length + 2 * CANARY + 128).next_power_of_two()];
+                let start = heap_start(&heap, skew * limb_bytes);
                 (Storage::Heap(heap), start)
             }
             #[cfg(unix)]
@@ -80,46 +108,81 @@ impl Buffer {
             #[cfg(not(unix))]
             Placement::GuardAfter | Placement::GuardBefore => return Err(NoMemory),
         };
-        for (position, byte) in storage.bytes_mut().iter_mut().enumerate() {
-            *byte = canary(position);
-        }
+        paint(storage.bytes_mut(), 0);
         let mut buffer = Buffer { storage, start, length, limb_bytes };
         buffer.write(limbs);
         Ok(buffer)
     }
 
+    /// Puts other limbs between the canaries, in place of those that are there. `false`, and nothing is changed, if it
+    /// has no canaries or no room.
+    pub fn relay(&mut self, bits: u32, limbs: &[u64], skew: usize) -> bool {
+        let limb_bytes = bits as usize / 8;
+        let length = limbs.len() * limb_bytes;
+        let heap = match &mut self.storage {
+            Storage::Heap(heap) => heap,
+            #[cfg(unix)]
+            Storage::Guarded(_) => return false,
+        };
+        let start = heap_start(heap, skew * limb_bytes);
+        if heap.len() < start + length + CANARY {
+            return false;
+        }
+        paint(&mut heap[self.start..self.start + self.length], self.start);
+        (self.start, self.length, self.limb_bytes) = (start, length, limb_bytes);
+        self.write(limbs);
+        true
+    }
+
     /// Puts limbs in. Only as many as there is room for.
     pub fn write(&mut self, limbs: &[u64]) {
-        let (start, length, width) = (self.start, self.length, self.limb_bytes);
+        let (start, length) = (self.start, self.length);
         let data = &mut self.storage.bytes_mut()[start..start + length];
-        for (place, limb) in data.chunks_exact_mut(width).zip(limbs) {
-            if width == 4 {
+        if self.limb_bytes == 4 {
+            for (place, limb) in data.chunks_exact_mut(4).zip(limbs) {
                 place.copy_from_slice(&(*limb as u32).to_ne_bytes());
-            } else {
+            }
+        } else {
+            for (place, limb) in data.chunks_exact_mut(8).zip(limbs) {
                 place.copy_from_slice(&limb.to_ne_bytes());
             }
         }
     }
 
+    fn data(&self) -> &[u8] {
+        &self.storage.bytes()[self.start..self.start + self.length]
+    }
+
     /// The limbs as they are now.
     pub fn read(&self) -> Vec<u64> {
-        let data = &self.storage.bytes()[self.start..self.start + self.length];
         let limb = |place: &[u8]| match *place {
             [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),
             [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
             _ => 0,
         };
-        data.chunks_exact(self.limb_bytes).map(limb).collect()
+        self.data().chunks_exact(self.limb_bytes).map(limb).collect()
+    }
+
+    /// Whether the limbs are now these.
+    pub fn holds(&self, limbs: &[u64]) -> bool {
+        let data = self.data();
+        // Without an early end: right results are the rule, and this the loop that the compiler vectorises.
+        let differ = if self.limb_bytes == 4 {
+            let pairs = data.chunks_exact(4).zip(limbs);
+            pairs.fold(0, |bits, (place, limb)| bits | (place != (*limb as u32).to_ne_bytes()) as u32)
+        } else {
+            data.chunks_exact(8).zip(limbs).fold(0, |bits, (place, limb)| bits | (place != limb.to_ne_bytes()) as u32)
+        };
+        differ == 0 && data.len() == limbs.len() * self.limb_bytes
     }
 
     /// The first side on which a canary changed.
     pub fn disturbed(&self) -> Option<Side> {
         let bytes = self.storage.bytes();
-        let changed =
-            |range: std::ops::Range<usize>| range.clone().zip(&bytes[range]).any(|(at, &byte)| byte != canary(at));
-        if changed(0..self.start) {
+        let end = self.start + self.length;
+        if !is_painted(&bytes[..self.start], 0) {
             Some(Side::Before)
-        } else if changed(self.start + self.length..bytes.len()) {
+        } else if !is_painted(&bytes[end..], end) {
             Some(Side::After)
         } else {
             None
@@ -209,6 +272,8 @@ mod tests {
             for bits in [32, 64] {
                 let Ok(mut buffer) = Buffer::new(bits, &[1, 0xffff_ffff, 3], placement, 3) else { continue };
                 assert_eq!(buffer.read(), [1, 0xffff_ffff, 3]);
+                assert!(buffer.holds(&[1, 0xffff_ffff, 3]) && !buffer.holds(&[1, 0xffff_ffff, 2]));
+                assert!(!buffer.holds(&[1, 0xffff_ffff]) && !buffer.holds(&[1, 0xffff_ffff, 3, 4]));
                 assert_eq!(buffer.disturbed(), None);
                 let (start, length) = (buffer.start, buffer.length);
                 assert_eq!(buffer.pointer() as usize % (bits as usize / 8), 0);
@@ -223,5 +288,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_buffer_is_used_again_and_its_canaries_with_it() {
+        let Ok(mut buffer) = Buffer::new(64, &[7; 40], Placement::Canaries, 5) else { unreachable!("on the heap") };
+        for (bits, limbs, skew) in [(64, vec![1, 2, 3], 7), (32, vec![4; 17], 1), (64, vec![], 0), (64, vec![9; 40], 3)]
+        {
+            assert!(buffer.relay(bits, &limbs, skew));
+            assert_eq!((buffer.read(), buffer.disturbed()), (limbs, None));
+            let (start, length) = (buffer.start, buffer.length);
+            assert_eq!(buffer.pointer() as usize % 64, skew * bits as usize / 8 % 64);
+            for (at, side) in [(start - 1, Side::Before), (start + length, Side::After), (0, Side::Before)] {
+                buffer.storage.bytes_mut()[at] ^= 0x10;
+                assert_eq!(buffer.disturbed(), Some(side));
+                buffer.storage.bytes_mut()[at] ^= 0x10;
+            }
+        }
+        assert!(!buffer.relay(64, &[0; 200], 0), "no room");
     }
 }

@@ -51,67 +51,99 @@ struct Frame {
     mxcsr_in: u32,
     mxcsr_out: u32,
     mxcsr_caller: u32,
+    /// Whether the x87 registers hold values.
     x87_live: u32,
+    /// Whether `x87_before` is such a state already.
+    x87_ready: u32,
     x87_caller: [u8; 28],
     x87_before: [u8; 108],
     x87_after: [u8; 108],
 }
 
-/// Calls `entry` with up to six integer arguments. With `mmx` the function may use the x87 registers and has to leave
-/// them empty; without, they hold values that it has to leave alone.
-///
-/// # Safety
-/// `entry` must be a function under System V that takes these arguments, and may be called with them on this CPU.
-pub(super) unsafe fn call(entry: Entry, arguments: &[u64], mmx: bool) -> (u64, Vec<Disturbed>) {
-    let mut frame = Frame {
-        entry: entry.address(),
-        arguments: core::array::from_fn(|i| arguments.get(i).copied().unwrap_or(0xdead_beef_dead_beef)),
-        poison: POISON,
-        returned: 0,
-        after: [0; 6],
-        flags: 0,
-        mxcsr_in: MXCSR,
-        mxcsr_out: 0,
-        mxcsr_caller: 0,
-        x87_live: u32::from(!mmx),
-        x87_caller: [0; 28],
-        x87_before: [0; 108],
-        x87_after: [0; 108],
-    };
-    // SAFETY: `enter` reads and writes the frame, which is a live local, and calls the entry, which the caller vouches
-    // for. It puts back every register and all state that the compiler relies on, whatever the callee did to them.
-    unsafe { enter(&raw mut frame) };
+/// What a register holds that passes no argument.
+pub(super) const UNUSED: u64 = 0xdead_beef_dead_beef;
 
-    let mut disturbed = Vec::new();
-    for ((name, expected), got) in NAMES.into_iter().zip(POISON).zip(frame.after) {
-        if expected != got {
-            disturbed.push(Disturbed::Register { name, expected, got });
+/// The state around a call, kept for the next one.
+pub(super) struct Trampoline {
+    frame: Frame,
+}
+
+impl Trampoline {
+    pub fn new() -> Trampoline {
+        Trampoline {
+            frame: Frame {
+                entry: core::ptr::null(),
+                arguments: [UNUSED; MAX_ARGUMENTS],
+                poison: POISON,
+                returned: 0,
+                after: [0; 6],
+                flags: 0,
+                mxcsr_in: MXCSR,
+                mxcsr_out: 0,
+                mxcsr_caller: 0,
+                x87_live: 0,
+                x87_ready: 0,
+                x87_caller: [0; 28],
+                x87_before: [0; 108],
+                x87_after: [0; 108],
+            },
         }
     }
-    if frame.flags & DIRECTION != 0 {
-        disturbed.push(Disturbed::DirectionFlag);
-    }
-    if (frame.mxcsr_in ^ frame.mxcsr_out) & MXCSR_CONTROL != 0 {
-        disturbed.push(Disturbed::Mxcsr { expected: frame.mxcsr_in, got: frame.mxcsr_out });
-    }
-    let word = |image: &[u8; 108], at: usize| u16::from_le_bytes([image[at], image[at + 1]]);
-    let mut compare = |what, at: usize, mask: u16| {
-        let (expected, got) = (word(&frame.x87_before, at) & mask, word(&frame.x87_after, at) & mask);
-        if expected != got {
-            disturbed.push(Disturbed::X87 { what, expected, got });
+
+    /// Calls `entry` with up to six integer arguments. With `mmx` the function may use the x87 registers and has to
+    /// leave them empty; without, they hold values that it has to leave alone.
+    ///
+    /// # Safety
+    /// `entry` must be a function under System V that takes these arguments, and may be called with them on this CPU.
+    pub unsafe fn call(&mut self, entry: Entry, arguments: [u64; MAX_ARGUMENTS], mmx: bool) -> (u64, Vec<Disturbed>) {
+        let frame = &mut self.frame;
+        let live = u32::from(!mmx);
+        if frame.x87_live != live {
+            (frame.x87_live, frame.x87_ready) = (live, 0);
         }
-    };
-    // Layout of the 32-bit protected-mode image: control word, status word, tag word, each in four bytes. After `emms`
-    // the top of stack may be anything, so for MMX only the tags count.
-    compare("control word", 0, u16::MAX);
-    compare("tag word", 8, u16::MAX);
-    if !mmx {
-        compare("top of stack", 4, 0x3800);
-        for register in (28..108).step_by(2) {
-            compare("register contents", register, u16::MAX);
-        }
+        (frame.entry, frame.arguments) = (entry.address(), arguments);
+        // SAFETY: `enter` reads and writes the frame, which lives in `self`, and calls the entry, which the caller vouches
+        // for. It puts back every register and all state that the compiler relies on, whatever the callee did to them.
+        unsafe { enter(&raw mut *frame) };
+        frame.x87_ready = 1;
+        (frame.returned, frame.disturbed(mmx))
     }
-    (frame.returned, disturbed)
+}
+
+impl Frame {
+    fn disturbed(&self, mmx: bool) -> Vec<Disturbed> {
+        let frame = self;
+        let mut disturbed = Vec::new();
+        for ((name, expected), got) in NAMES.into_iter().zip(POISON).zip(frame.after) {
+            if expected != got {
+                disturbed.push(Disturbed::Register { name, expected, got });
+            }
+        }
+        if frame.flags & DIRECTION != 0 {
+            disturbed.push(Disturbed::DirectionFlag);
+        }
+        if (frame.mxcsr_in ^ frame.mxcsr_out) & MXCSR_CONTROL != 0 {
+            disturbed.push(Disturbed::Mxcsr { expected: frame.mxcsr_in, got: frame.mxcsr_out });
+        }
+        let word = |image: &[u8; 108], at: usize| u16::from_le_bytes([image[at], image[at + 1]]);
+        let mut compare = |what, at: usize, mask: u16| {
+            let (expected, got) = (word(&frame.x87_before, at) & mask, word(&frame.x87_after, at) & mask);
+            if expected != got {
+                disturbed.push(Disturbed::X87 { what, expected, got });
+            }
+        };
+        // Layout of the 32-bit protected-mode image: control word, status word, tag word, each in four bytes. After `emms`
+        // the top of stack may be anything, so for MMX only the tags count.
+        compare("control word", 0, u16::MAX);
+        compare("tag word", 8, u16::MAX);
+        if !mmx {
+            compare("top of stack", 4, 0x3800);
+            for register in (28..108).step_by(2) {
+                compare("register contents", register, u16::MAX);
+            }
+        }
+        disturbed
+    }
 }
 
 /// The call itself. Takes the frame in rdi.
@@ -129,6 +161,8 @@ unsafe extern "sysv64" fn enter(frame: *mut Frame) {
         // The caller's floating-point state.
         "stmxcsr [rdi + {mxcsr_caller}]",
         "fnstenv [rdi + {x87_caller}]",
+        "cmp dword ptr [rdi + {x87_ready}], 0",
+        "jne 3f",
         "fninit",
         "cmp dword ptr [rdi + {x87_live}], 0",
         "je 2f",
@@ -137,6 +171,7 @@ unsafe extern "sysv64" fn enter(frame: *mut Frame) {
         "fld1",
         "2:",
         "fnsave [rdi + {x87_before}]",
+        "3:",
         "frstor [rdi + {x87_before}]",
         "ldmxcsr [rdi + {mxcsr_in}]",
         "cld",
@@ -187,6 +222,7 @@ unsafe extern "sysv64" fn enter(frame: *mut Frame) {
         mxcsr_in = const offset_of!(Frame, mxcsr_in),
         mxcsr_out = const offset_of!(Frame, mxcsr_out),
         mxcsr_caller = const offset_of!(Frame, mxcsr_caller),
+        x87_ready = const offset_of!(Frame, x87_ready),
         x87_live = const offset_of!(Frame, x87_live),
         x87_caller = const offset_of!(Frame, x87_caller),
         x87_before = const offset_of!(Frame, x87_before),

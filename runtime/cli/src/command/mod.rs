@@ -11,8 +11,8 @@ pub mod verify;
 use std::collections::BTreeMap;
 
 use kiln_codegen::spec::CpuSpec;
-use kiln_kernels::catalogue::{Kernel, Variant};
-use kiln_runtime::candidate::Candidate;
+use kiln_kernels::catalogue::Kernel;
+use kiln_runtime::candidate::{Candidate, lineup};
 use kiln_runtime::detect::Cpu;
 use kiln_runtime::provide::{Provided, Provider};
 use serde::Serialize;
@@ -49,9 +49,9 @@ pub struct LeftOut {
 }
 
 impl Lineup {
-    /// Every candidate: the shipped ones first.
+    /// Every candidate, as the tuner sees them.
     pub fn candidates(&self) -> Vec<Candidate> {
-        self.kernel.variants.iter().map(Candidate::shipped).chain(self.made.iter().cloned()).collect()
+        lineup(self.kernel, self.made.iter().cloned())
     }
 
     /// The candidate of that name.
@@ -69,7 +69,7 @@ pub fn lineups(context: &Context<'_>, provider: &Provider, words: &[String]) -> 
             None => Provided::default(),
             Some(_) => provider.provide(kernel)?,
         };
-        let kernel = without(provider.kernel(kernel)?, &provided.replaced);
+        let kernel = provider.kernel(kernel)?;
         let mut made = provided.candidates;
         made.extend((context.hooks.candidates)(kernel));
         let left_out =
@@ -77,29 +77,6 @@ pub fn lineups(context: &Context<'_>, provider: &Provider, words: &[String]) -> 
         lineups.push(Lineup { kernel, made, left_out });
     }
     Ok(lineups)
-}
-
-/// The kernel without the variants that others stand in for.
-fn without(kernel: &'static Kernel, replaced: &[String]) -> &'static Kernel {
-    if replaced.is_empty() {
-        return kernel;
-    }
-    let kept: Vec<Variant> =
-        kernel.variants.iter().filter(|variant| !replaced.iter().any(|name| name == variant.name)).copied().collect();
-    // A changed kernel lives as long as the process, as the candidates made from it do.
-    Box::leak(Box::new(Kernel {
-        name: kernel.name,
-        math: kernel.math,
-        arguments: kernel.arguments,
-        returns: kernel.returns,
-        sizes: kernel.sizes,
-        spec_file: kernel.spec_file,
-        spec_text: kernel.spec_text,
-        spec_hash: kernel.spec_hash,
-        reference: kernel.reference,
-        variants: Vec::leak(kept),
-        call: kernel.call,
-    }))
 }
 
 /// The CPU file that recognises this CPU.

@@ -1,0 +1,170 @@
+//! Which calls to check: a contract, what a variant's name says of its loop, and a depth in; lengths, patterns, aliasings
+//! and seeds out. Draws no operand and calls nothing.
+
+use kiln_kernels::catalogue::Kernel;
+
+use super::memory::Placement;
+use super::operands::{Aliasing, Pattern};
+use super::{Depth, Options};
+use crate::candidate::{Candidate, count_range};
+use crate::random::Random;
+
+/// What the lengths to check depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lengths {
+    /// The only `n` that the variant serves, if there is only one.
+    pub exact: Option<u64>,
+    /// Its unroll factor, if it has one.
+    pub unroll: Option<u64>,
+}
+
+impl Lengths {
+    /// Those of a candidate.
+    pub fn of(candidate: &Candidate) -> Lengths {
+        Lengths { exact: candidate.exact(), unroll: candidate.unroll() }
+    }
+
+    /// The unroll factor whose tails are checked.
+    pub(super) fn tails(self) -> u64 {
+        self.unroll.unwrap_or(4).clamp(1, 64)
+    }
+}
+
+/// One call to check.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    pub seed: u64,
+    pub n: u64,
+    pub pattern: Option<Pattern>,
+    pub aliasing: Aliasing,
+    pub placement: Placement,
+}
+
+/// Most limbs in a checked operand: the contract may allow more than there is memory for.
+const LARGEST: u64 = 4096;
+
+/// Every `n` to check: each tail of the unrolled body after no turn of the loop, one and two; each size class with its
+/// neighbours; and some beyond. The list for an unroll factor contains that for every smaller one.
+fn counts(kernel: &Kernel, lengths: Lengths, depth: Depth) -> Vec<u64> {
+    let range = count_range(kernel);
+    if let Some(exact) = lengths.exact {
+        return vec![exact];
+    }
+    let mut counts: Vec<u64> = (0..=3 * lengths.tails() + 2).collect();
+    for &size in kernel.sizes {
+        counts.extend([size.saturating_sub(1), size, size.saturating_add(1)]);
+    }
+    counts.push(*range.start());
+    if depth != Depth::Quick {
+        counts.extend([100, 127, 129, 255, 257, 1000, (*range.end()).min(LARGEST)]);
+    }
+    counts.retain(|n| range.contains(n) && *n <= LARGEST.max(*range.start()));
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+pub(super) fn cases(kernel: &Kernel, lengths: Lengths, options: &Options) -> Vec<Case> {
+    let aliasings = Aliasing::all(kernel);
+    let mut seeds = Random::new(options.seed);
+    let mut cases = Vec::new();
+    let mut add = |n, pattern, aliasing: &Aliasing, placement| {
+        cases.push(Case { seed: seeds.word(), n, pattern, aliasing: aliasing.clone(), placement });
+    };
+    for (index, n) in counts(kernel, lengths, options.depth).into_iter().enumerate() {
+        match options.depth {
+            Depth::Quick => {
+                let turn = |by: usize| &aliasings[(index + by) % aliasings.len()];
+                add(n, None, turn(0), Placement::Canaries);
+                add(n, Some(Pattern::Ones), turn(1), Placement::Canaries);
+                if lengths.exact.is_some() {
+                    // One n alone: as many operands as the others get in all their tails.
+                    for by in 0..16 {
+                        add(n, Some(Pattern::ALL[by % Pattern::ALL.len()]), turn(by), Placement::Canaries);
+                    }
+                }
+            }
+            Depth::Full { cases: more } => {
+                for aliasing in &aliasings {
+                    for pattern in Pattern::ALL {
+                        add(n, Some(pattern), aliasing, Placement::Canaries);
+                    }
+                    for _ in 0..more {
+                        add(n, None, aliasing, Placement::Canaries);
+                    }
+                }
+            }
+        }
+        if options.guard_pages {
+            for aliasing in &aliasings {
+                add(n, None, aliasing, Placement::GuardAfter);
+                add(n, None, aliasing, Placement::GuardBefore);
+            }
+        }
+    }
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quick(kernel: &Kernel, lengths: Lengths) -> Vec<Case> {
+        cases(kernel, lengths, &Options::default())
+    }
+
+    #[test]
+    fn the_quick_cases_have_every_tail_in_place_and_out_of_place() {
+        for kernel in kiln_kernels::kernels() {
+            let aliasings = Aliasing::all(kernel).len();
+            for unroll in 1..=64 {
+                let cases = quick(kernel, Lengths { exact: None, unroll: Some(unroll) });
+                let at = |wanted: &dyn Fn(u64) -> bool| cases.iter().filter(|case| wanted(case.n)).collect::<Vec<_>>();
+                for residue in 0..unroll {
+                    for turns in 0..=2 {
+                        let found = at(&|n| n == turns * unroll + residue);
+                        let mut seen: Vec<&Aliasing> = Vec::new();
+                        for case in &found {
+                            if !seen.contains(&&case.aliasing) {
+                                seen.push(&case.aliasing);
+                            }
+                        }
+                        assert!(seen.len() >= aliasings.min(2), "{} u{unroll}: {residue} {turns}", kernel.name);
+                        assert!(found.iter().any(|case| case.pattern == Some(Pattern::Ones)));
+                        assert!(found.iter().any(|case| case.pattern.is_none()));
+                    }
+                }
+                for special in [0, 1, unroll + 1].iter().chain(kernel.sizes) {
+                    assert!(!at(&|n| n == *special).is_empty(), "{} u{unroll}: n = {special}", kernel.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_lengths_for_an_unroll_factor_are_among_those_for_a_larger_one() {
+        for kernel in kiln_kernels::kernels() {
+            for depth in [Depth::Quick, Depth::Full { cases: 1 }] {
+                let counts = |unroll| counts(kernel, Lengths { exact: None, unroll }, depth);
+                assert_eq!(counts(None), counts(Some(4)));
+                for unroll in 1..64 {
+                    let larger = counts(Some(unroll + 1));
+                    assert!(counts(Some(unroll)).iter().all(|n| larger.contains(n)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_n_alone_gets_every_pattern_and_aliasing() {
+        for kernel in kiln_kernels::kernels() {
+            let cases = quick(kernel, Lengths { exact: Some(8), unroll: None });
+            assert!(cases.iter().all(|case| case.n == 8));
+            for aliasing in Aliasing::all(kernel) {
+                let patterns: Vec<_> =
+                    cases.iter().filter(|case| case.aliasing == aliasing).map(|case| case.pattern).collect();
+                assert!(Pattern::ALL.iter().all(|pattern| patterns.contains(&Some(*pattern))), "{patterns:?}");
+            }
+        }
+    }
+}
