@@ -1,6 +1,6 @@
 //! The pipeline on one screen: plan, lower, check, schedule, allocate.
 
-use crate::error::{Noun, Problem, Problems, Reason, Shown};
+use crate::error::{Noun, Problems, Reason, Shown};
 use crate::family::Lowering;
 use crate::ir::{Func, Physical, Virtual, taint, wellformed};
 use crate::isa::feature::FeatureSet;
@@ -50,7 +50,7 @@ pub fn compile(specs: &Specs) -> Result<Vec<Compiled<'_>>, Problems> {
     for plan in plans(specs)? {
         match compile_plan(plan, specs) {
             Ok(compiled) => done.push(compiled),
-            Err(problem) => problems.push(problem),
+            Err(found) => problems.extend(found),
         }
     }
     problems.or(done)
@@ -63,8 +63,8 @@ pub fn compile(specs: &Specs) -> Result<Vec<Compiled<'_>>, Problems> {
 ///
 /// # Panics
 /// On ill-formed IR: a fault of a family or of a pass, never of a spec.
-pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, Problem> {
-    let at_strategy = |reason| plan.kernel.problem(plan.strategy.name.span.clone(), reason, None);
+pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, Problems> {
+    let at_strategy = |reason| Problems::from(plan.kernel.problem(plan.strategy.name.span.clone(), reason, None));
     let lower = plan.contract.strategy(&plan.strategy.name).ok_or_else(|| {
         let word = Shown::new(&plan.strategy.name);
         at_strategy(Reason::UnknownWord { noun: Noun::Strategy, word, context: format!("of {}", plan.contract.kernel) })
@@ -110,7 +110,7 @@ pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, P
         wanted.sort_unstable();
         if sorted != wanted {
             let reason = Reason::RequiresDiffers { stated: stated.value.clone(), computed };
-            return Err(plan.kernel.problem(stated.span.clone(), reason, None));
+            return Err(plan.kernel.problem(stated.span.clone(), reason, None).into());
         }
     }
     let (text, instructions) = match &form {

@@ -150,8 +150,8 @@ impl Provider {
         for plan in plans(&self.specs)?.into_iter().filter(|plan| plan.kernel.kernel.value == kernel.name) {
             let compiled = match compile_plan(plan, &self.specs) {
                 Ok(compiled) => compiled,
-                Err(problem) => {
-                    problems.push(problem);
+                Err(found) => {
+                    problems.extend(found);
                     continue;
                 }
             };

@@ -78,7 +78,7 @@ pub fn disassemble(bytes: &[u8]) -> Vec<String> {
 /// # Panics
 /// As [`disassemble`].
 pub fn disassemble_first(bytes: &[u8], count: usize) -> Vec<String> {
-    let end = decode(bytes).iter().take(count).last().map_or(0, Instruction::next_ip);
+    let end = count.checked_sub(1).and_then(|last| decode(bytes).get(last).map(Instruction::next_ip)).unwrap_or(0);
     disassemble(&bytes[..usize::try_from(end).expect("an offset into the bytes")])
 }
 

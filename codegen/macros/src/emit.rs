@@ -18,7 +18,7 @@ pub fn catalogue(specs: &Specs, compiled: &[Compiled<'_>], input: &Input) -> Tok
         let variants: Vec<_> = compiled.iter().filter(|variant| std::ptr::eq(variant.plan.kernel, kernel)).collect();
         kernel_items(kernel, &variants, &path)
     });
-    let statics = specs.kernels.iter().map(|kernel| static_name(kernel));
+    let statics = specs.kernels.iter().map(static_name);
     let text = |files: &[crate::input::File]| {
         let texts = files.iter().map(|file| {
             let (given, path) = (&file.given, file.absolute.to_string_lossy());

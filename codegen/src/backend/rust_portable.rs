@@ -60,11 +60,8 @@ impl<'a> Printer<'a> {
         let mut first = BTreeMap::new();
         let mut scopes = 0;
         find_shared(&func.body, 0, &mut scopes, &mut first, &mut shared);
-        if let Some(returned) = func.returns {
-            if first.get(&returned).is_some_and(|scope| *scope != 0) {
-                shared.insert(returned);
-            }
-        }
+        // The result is read at the end of the function, outside every body.
+        shared.extend(func.returns.filter(|returned| first.get(returned).is_some_and(|scope| *scope != 0)));
         // A parameter has its name from the signature.
         shared.retain(|reg| func.parameters.iter().all(|parameter| parameter.reg != *reg));
         Printer { func, limb: format_ident!("{limb}"), wide: format_ident!("{wide}"), slice_of, shared }
@@ -121,7 +118,7 @@ impl<'a> Printer<'a> {
                 _ => quote!(let mut #name: u64 = 0;),
             }
         });
-        let body = self.body(&self.func.body, &[]);
+        let body = self.body(&self.func.body);
         let (returns, result) = match self.func.returns {
             Some(reg) => {
                 let name = self.reg(reg);
@@ -129,8 +126,10 @@ impl<'a> Printer<'a> {
             }
             None => (TokenStream::new(), TokenStream::new()),
         };
+        // Line by line, as a person would write them.
+        let docs = banner.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
         quote! {
-            #[doc = #banner]
+            #(#[doc = #docs])*
             #[allow(clippy::all, unused_mut, unused_assignments, unused_variables, reason = "generated")]
             pub fn #ident(#(#parameters),*) #returns {
                 #(#checks)*
@@ -141,8 +140,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The statements of one body. `outer`: slices that an enclosing body has split already (none: bodies do not share).
-    fn body(&self, nodes: &[Node<VReg>], outer: &[u8]) -> TokenStream {
+    /// The statements of one body.
+    fn body(&self, nodes: &[Node<VReg>]) -> TokenStream {
         let mut out = TokenStream::new();
         out.extend(self.split(nodes));
         for node in nodes {
@@ -150,12 +149,12 @@ impl<'a> Printer<'a> {
                 Node::Block(insts) => insts.iter().for_each(|inst| out.extend(self.inst(inst))),
                 Node::Loop(inner) => {
                     let counter = self.reg(inner.counter);
-                    let body = self.body(&inner.body, outer);
+                    let body = self.body(&inner.body);
                     out.extend(quote!(for _ in 0..#counter { #body }));
                 }
                 Node::When(inner) => {
                     let reg = self.reg(inner.reg);
-                    let body = self.body(&inner.body, outer);
+                    let body = self.body(&inner.body);
                     out.extend(match inner.mask {
                         None => quote!(if #reg != 0 { #body }),
                         Some(mask) => {

@@ -30,6 +30,7 @@ pub const CONTRACTS: &[Contract] = &[
     }),
     contract!("limb32.mul_add", 32, MUL_ADD, true, {
         "portable": row::<Portable>,
+        "mul": row::<MulWide>,
         "sse2_mmx": row::<Sse2Mmx>,
     }),
 ];
@@ -382,6 +383,47 @@ impl Strategy for MulxAdx {
 
     const LIVE: Option<LiveGroup<MulxAdx>> =
         Some(LiveGroup { open: MulxAdx::clear, group: MulxAdx::chains, close: MulxAdx::fold });
+
+    fn finish(&self, _: &mut Builder) -> crate::ir::VReg {
+        self.carry.0
+    }
+}
+
+/// 32-bit limbs in 64-bit general registers: a sum of a product, a limb and a carry is one register, and its high half is the
+/// next carry.
+struct MulWide {
+    w: Gpr,
+    carry: Gpr,
+}
+
+impl Strategy for MulWide {
+    type Multiplier = Gpr;
+
+    fn declare(b: &mut Builder, bits: u32, secret: bool) -> Gpr {
+        general_limb(b, bits, secret)
+    }
+
+    fn start(b: &mut Builder, w: Gpr) -> MulWide {
+        let (multiplier, carry) = (b.gpr(), b.gpr());
+        // The upper half of the register is garbage at entry.
+        b.mov32(multiplier, w);
+        b.mov_imm32(carry, 0);
+        MulWide { w: multiplier, carry }
+    }
+
+    fn group(&self, b: &mut Builder, row: &Row, k: u32) {
+        for i in 0..k {
+            let (product, limb) = (b.gpr(), b.gpr());
+            b.load32(product, row.a(b, i));
+            b.imul(product, self.w);
+            b.load32(limb, row.r(b, i));
+            b.note("a w + r <= B^2 - B, so the carry still fits");
+            b.add(product, limb);
+            b.add(self.carry, product);
+            b.store32(row.r(b, i), self.carry);
+            b.shr(self.carry, 32);
+        }
+    }
 
     fn finish(&self, _: &mut Builder) -> crate::ir::VReg {
         self.carry.0

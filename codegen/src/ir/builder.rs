@@ -83,7 +83,7 @@ impl Builder {
         self.lea(base, place);
     }
 
-    /// The note for the instructions that follow, until the next note: a step of the algorithm, never an opcode.
+    /// The note for the next instruction: a step of the algorithm, never an opcode.
     pub fn note(&mut self, note: &'static str) {
         self.note = Some(note);
     }

@@ -16,7 +16,7 @@ pub fn forgets<R: PartialEq>(inst: &Inst<R>) -> bool {
 
 /// Whether the operation's result with two equal sources does not depend on them.
 #[rustfmt::skip]
-fn cancels(op: Op) -> bool {
+pub fn cancels(op: Op) -> bool {
     match op {
         Op::Base(op) => match op {
             Base::Sub | Base::Sbb | Base::Xor | Base::Xor32 => true,
@@ -44,15 +44,7 @@ fn cancels(op: Op) -> bool {
 
 /// The registers whose values the results depend on, those of addresses included.
 pub fn inputs<R: Copy + PartialEq>(inst: &Inst<R>) -> Vec<R> {
-    if forgets(inst) {
-        return Vec::new();
-    }
-    let mut out = inst.reads();
-    // The dividend is rdx:rax: `hi` counts as read even where the row calls it written only.
-    if let (Op::Base(Base::Div), Some(Operand::Reg(hi))) = (inst.op, inst.operands.get(2)) {
-        out.push(*hi);
-    }
-    out
+    if forgets(inst) { Vec::new() } else { inst.reads() }
 }
 
 #[cfg(test)]

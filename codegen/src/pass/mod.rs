@@ -11,10 +11,8 @@ pub use allocate::{AllocateError, allocate};
 pub use model::CostModel;
 pub use schedule::schedule;
 
+use crate::ir::inputs::cancels;
 use crate::ir::{Inst, Operand, VReg};
-use crate::isa::Op;
-use crate::isa::base::Base;
-use crate::isa::mmx_sse2::MmxSse2;
 use crate::isa::row::PReg;
 
 /// What a virtual register occupies: all vregs pinned to one physical register are one resource.
@@ -34,12 +32,8 @@ impl Resource {
 
 /// Whether the instruction's result does not depend on the register it names twice: `xor r, r` and its like only write.
 pub(crate) fn overwrites(inst: &Inst<VReg>) -> bool {
-    let idiom = matches!(
-        inst.op,
-        Op::Base(Base::Xor | Base::Xor32 | Base::Sub | Base::Sbb) | Op::MmxSse2(MmxSse2::Pxor | MmxSse2::Psubq)
-    );
     match inst.operands[..] {
-        [Operand::Reg(a), Operand::Reg(b)] => idiom && Resource::of(a) == Resource::of(b),
+        [Operand::Reg(a), Operand::Reg(b)] => cancels(inst.op) && Resource::of(a) == Resource::of(b),
         _ => false,
     }
 }

@@ -172,7 +172,7 @@ pub(crate) struct MachineTable {
     /// Instructions that can start in one cycle.
     #[schemars(required, range(min = 1, max = 32))]
     pub issue_width: Option<At<u32>>,
-    /// Instructions that can wait to start: the size of the scheduler's queue.
+    /// How many instructions past the oldest waiting one may be taken first. Small windows keep register pressure down.
     #[schemars(required, range(min = 1, max = 4096))]
     pub window: Option<At<u32>>,
 }

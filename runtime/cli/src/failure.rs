@@ -77,12 +77,6 @@ impl From<Problems> for Failure {
     }
 }
 
-impl From<Problem> for Failure {
-    fn from(problem: Problem) -> Failure {
-        Failure::Specs(problem.into())
-    }
-}
-
 /// Every problem: in one line each, or with the line of the spec below it.
 pub fn problems_text(problems: &Problems, canvas: &Canvas, pictures: bool) -> String {
     if !pictures {

@@ -61,7 +61,7 @@ fn checked<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Checked>, Problems> {
         let file = plan.kernel.file.clone();
         match compile_plan(plan, &specs) {
             Ok(_) => variants.push(file),
-            Err(problem) => problems.push(problem),
+            Err(found) => problems.extend(found),
         }
     }
     problems.or(())?;

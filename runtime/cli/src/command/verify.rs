@@ -126,8 +126,8 @@ fn interpreted(provider: &Provider, lineups: &[Lineup], extent: Extent) -> Resul
         progress.doing(format!("interpreting {}", plan.name));
         let compiled = match compile_plan(plan, specs) {
             Ok(compiled) => compiled,
-            Err(problem) => {
-                problems.push(problem);
+            Err(found) => {
+                problems.extend(found);
                 continue;
             }
         };
