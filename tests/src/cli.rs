@@ -198,9 +198,7 @@ impl Folder {
             ("unroll = [1, 2, 4, 8, 16]", "unroll = [1, 2, 3, 4, 5, 8, 12, 16]"),
             ("exact = [4, 8, 16, 32]", "exact = [4, 6, 8, 16, 32]"),
         ];
-        Folder::new(test)
-            .with_shipped("kernels/limb64_mul_add.toml", &changes)
-            .with_file("cpus/mine.toml", MINE)
+        Folder::new(test).with_shipped("kernels/limb64_mul_add.toml", &changes).with_file("cpus/mine.toml", MINE)
     }
 
     /// Where it is.

@@ -11,8 +11,7 @@ use serde_json::{Map, Value};
 
 const ORIGINS: &[&str] = &["portable", "compiled", "machine"];
 const REASONS: &[&str] = &["fastest", "tie", "forced", "remembered", "budget", "static", "only"];
-const STATES: &[&str] =
-    &["won", "tied", "lost", "dropped", "unmeasured", "ineligible", "quarantined", "denied"];
+const STATES: &[&str] = &["won", "tied", "lost", "dropped", "unmeasured", "ineligible", "quarantined", "denied"];
 
 /// What stands at a key.
 enum Is {
@@ -109,17 +108,15 @@ fn kiln() -> Kiln {
     Kiln::new(env!("CARGO_BIN_EXE_kiln-under-test"))
 }
 
-/// Runs a command line in both ways of asking for a document; the document must be as it should.
+/// Runs a command line with `--json`; the document must be as it should.
 fn documented(kiln: impl Fn() -> Kiln, line: &[&str], status: i32, schema: &str, keys: Keys) -> Value {
-    let after: Vec<&str> = line.iter().copied().chain(["--json"]).collect();
-    let before: Vec<&str> = ["--json"].into_iter().chain(line.iter().copied()).collect();
-    let said = kiln().run(&after).exits(status);
+    let line: Vec<&str> = line.iter().copied().chain(["--json"]).collect();
+    let said = kiln().run(&line).exits(status);
     assert!(said.out.ends_with("}\n"), "a document ends with its line");
     let document = said.json(schema);
     let mut found = Vec::new();
     differences(schema, &document, &Is::Table(keys), &mut found);
     assert!(found.is_empty(), "{line:?}:\n{}", found.join("\n"));
-    kiln().run(&before).exits(status).json(schema);
     document
 }
 
@@ -372,7 +369,12 @@ fn cpu() {
         ("cpu_file", Is::TableOrNull(&[("name", Is::Text), ("file", Is::Text)])),
         (
             "timer",
-            Is::Table(&[("kind", Is::Text), ("unit", Is::Word(&["ticks", "ns"])), ("step", Is::Whole), ("per_microsecond", Is::Whole)]),
+            Is::Table(&[
+                ("kind", Is::Text),
+                ("unit", Is::Word(&["ticks", "ns"])),
+                ("step", Is::Whole),
+                ("per_microsecond", Is::Whole),
+            ]),
         ),
         ("machine_code", Is::Table(MACHINE_CODE)),
     ];
@@ -393,10 +395,7 @@ fn cpu() {
 const CHECKED: Keys = &[
     ("schema", Is::Just("kiln.spec_check/1")),
     ("files", Is::Rows(&[("file", Is::Text), ("kernel?", Is::Text), ("cpu?", Is::Text), ("variants?", Is::Whole)])),
-    (
-        "problems",
-        Is::Rows(&[("file", Is::Text), ("line", Is::Whole), ("column", Is::Whole), ("message", Is::Text)]),
-    ),
+    ("problems", Is::Rows(&[("file", Is::Text), ("line", Is::Whole), ("column", Is::Whole), ("message", Is::Text)])),
 ];
 
 #[test]
@@ -415,7 +414,8 @@ fn spec_check() {
 
 #[test]
 fn spec_check_of_a_bad_spec() {
-    let folder = Folder::new("json-bad").with_shipped("kernels/limb64_mul_add.toml", &[("startup = [4]", "startp = [4]")]);
+    let folder =
+        Folder::new("json-bad").with_shipped("kernels/limb64_mul_add.toml", &[("startup = [4]", "startp = [4]")]);
     let path = folder.path();
     let path = path.to_str().expect("text");
     let document = documented(kiln, &["spec", "check", path], 2, "kiln.spec_check/1", CHECKED);
@@ -432,8 +432,18 @@ fn spec_check_of_a_bad_spec() {
 }
 
 #[test]
+fn the_flag_stands_anywhere() {
+    let after = kiln().run(&["list", "limb64.mul_add", "--json"]).exits(0);
+    after.json("kiln.list/1");
+    for line in [["--json", "list", "limb64.mul_add"], ["list", "--json", "limb64.mul_add"]] {
+        assert_eq!(kiln().run(&line).exits(0).out, after.out);
+    }
+}
+
+#[test]
 fn wrong_usage_prints_no_document() {
-    for line in [&["tune", "--json", "nothing"][..], &["--json", "show", "x"], &["--json"], &["list", "--json", "--x"]] {
+    for line in [&["tune", "--json", "nothing"][..], &["--json", "show", "x"], &["--json"], &["list", "--json", "--x"]]
+    {
         kiln().run(line).refuses(&[]);
     }
 }
@@ -462,10 +472,12 @@ fn violations(schema: &Value, value: &Value, place: &str, found: &mut Vec<String
             "minLength" => value.as_str().is_some_and(|text| text.chars().count() as u64 >= rule.as_u64().unwrap()),
             "minItems" => value.as_array().is_some_and(|items| items.len() as u64 >= rule.as_u64().unwrap()),
             "maxItems" => value.as_array().is_some_and(|items| items.len() as u64 <= rule.as_u64().unwrap()),
-            "uniqueItems" => value.as_array().is_some_and(|items| {
-                (0..items.len()).all(|index| !items[..index].contains(&items[index]))
-            }),
-            "required" => rule.as_array().expect("names").iter().all(|name| value.get(name.as_str().unwrap()).is_some()),
+            "uniqueItems" => value
+                .as_array()
+                .is_some_and(|items| (0..items.len()).all(|index| !items[..index].contains(&items[index]))),
+            "required" => {
+                rule.as_array().expect("names").iter().all(|name| value.get(name.as_str().unwrap()).is_some())
+            }
             "properties" => {
                 for (name, schema) in rule.as_object().expect("a table") {
                     if let Some(value) = value.get(name) {
@@ -516,6 +528,13 @@ fn violations(schema: &Value, value: &Value, place: &str, found: &mut Vec<String
                     found.is_empty()
                 };
                 rule.as_array().expect("schemas").iter().filter(fits).count() == 1
+            }
+            "pattern" => {
+                assert_eq!(rule, "^[a-z][a-z0-9_]*$", "this test knows one pattern");
+                let rest = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+                value
+                    .as_str()
+                    .is_some_and(|text| text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(rest))
             }
             other => panic!("{place}: this test does not know the keyword {other}"),
         };

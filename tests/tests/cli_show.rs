@@ -127,8 +127,7 @@ fn every_form_is_the_same_everywhere() {
 fn ir_is_what_the_interpreter_runs() {
     for compiled in forms::compiled() {
         let shown = document(&compiled.plan.name, "ir");
-        let expected =
-            kiln_codegen::ir::print::text(&compiled.func, kiln_codegen::ir::print::Show::default());
+        let expected = kiln_codegen::ir::print::text(&compiled.func, kiln_codegen::ir::print::Show::default());
         assert_eq!(text(&shown, "text"), expected, "{}", compiled.plan.name);
     }
 }

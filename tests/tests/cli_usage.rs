@@ -235,12 +235,11 @@ fn other_ways_of_tuning_do_as_they_say() {
 #[test]
 fn a_bare_environment_is_enough() {
     for line in LINES {
-        let usual = kiln().run(line).exits(0);
         let bare = ["HOME", "TERM", "LANG", "LC_ALL", "USER", "PATH", "TMPDIR", "COLUMNS", "XDG_CACHE_HOME"];
         let said = bare.into_iter().fold(kiln(), |kiln, variable| kiln.without(variable)).run(line).exits(0);
         assert!(!said.out.contains('\u{1b}'), "no colour in a pipe: {}", said.out);
         if ["show", "spec", "--help"].contains(&line[0]) {
-            assert_eq!(said.out, usual.out, "{line:?}");
+            assert_eq!(said.out, kiln().run(line).exits(0).out, "{line:?}");
         }
         let said = kiln().with("LANG", "C").with("LC_ALL", "C").with("HOME", "/nonexistent").run(line).exits(0);
         assert!(said.out.is_ascii() || line.contains(&"schema"), "{line:?}: {}", said.out);
@@ -249,8 +248,12 @@ fn a_bare_environment_is_enough() {
 
 #[test]
 fn odd_terminals_do_no_harm() {
-    for (variable, value) in [("COLUMNS", "1"), ("COLUMNS", "0"), ("COLUMNS", "x"), ("COLUMNS", "99999999999"), ("TERM", "dumb")] {
-        for line in LINES {
+    for (variable, value) in
+        [("COLUMNS", "1"), ("COLUMNS", "0"), ("COLUMNS", "x"), ("COLUMNS", "99999999999"), ("TERM", "dumb")]
+    {
+        // Tables of numbers are drawn by the same hand as lists.
+        let quick = |line: &&&[&str]| value == "1" || !["tune", "verify"].contains(&line[0]);
+        for line in LINES.iter().filter(quick) {
             kiln().with(variable, value).run(line).exits(0);
         }
     }

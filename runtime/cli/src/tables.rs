@@ -428,10 +428,7 @@ mod tests {
     fn a_reason_is_told_once() {
         let out = [("k.a/x.u1", "it is late"), ("k.a/y", "it is small"), ("k.a/x.u2", "it is late")];
         let text = together(&Canvas::plain(100), "not made", out.into_iter());
-        assert_eq!(
-            text,
-            "  not made  2 variants: it is late\n            x.u1 x.u2\n  not made  y: it is small\n"
-        );
+        assert_eq!(text, "  not made  2 variants: it is late\n            x.u1 x.u2\n  not made  y: it is small\n");
     }
     use crate::command::{Identity, tune};
 

@@ -45,6 +45,7 @@ fn switch(name: &str) -> Option<String> {
 
 /// The mutants of this kernel; none where there is no executable memory.
 fn faulty(kernel: &'static Kernel, mutants: &[Mutant]) -> Vec<Candidate> {
-    let own = mutants.iter().filter(|mutant| mutant.original().split_once('/').is_some_and(|(of, _)| of == kernel.name));
+    let own =
+        mutants.iter().filter(|mutant| mutant.original().split_once('/').is_some_and(|(of, _)| of == kernel.name));
     own.filter_map(|mutant| mutant.candidate().ok()).collect()
 }
