@@ -521,13 +521,14 @@ fn violations(schema: &Value, value: &Value, place: &str, found: &mut Vec<String
                 }
                 true
             }
-            "oneOf" => {
+            "oneOf" | "anyOf" => {
                 let fits = |schema: &&Value| {
                     let mut found = Vec::new();
                     violations(schema, value, place, &mut found);
                     found.is_empty()
                 };
-                rule.as_array().expect("schemas").iter().filter(fits).count() == 1
+                let fitting = rule.as_array().expect("schemas").iter().filter(fits).count();
+                fitting == 1 || (fitting > 1 && key == "anyOf")
             }
             "pattern" => {
                 assert_eq!(rule, "^[a-z][a-z0-9_]*$", "this test knows one pattern");
