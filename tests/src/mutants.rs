@@ -117,7 +117,7 @@ impl Mutant {
     pub fn candidate(self) -> Result<Candidate, Refused> {
         let bytes = kiln_codegen::backend::machine::assemble(&self.func()).expect("encodes");
         let code = Code::publish(&[&bytes])?;
-        let code_hash = format!("mutant of {}", self.compiled().code_hash);
+        let code_hash = format!("{} of {}", self.word(), self.compiled().code_hash);
         let made = Made { name: self.name(), code_hash, startup: true, ..facts(self.compiled()) };
         // SAFETY: generated for the contract of the kernel in its name, with the features of the original, whose
         // instructions it consists of. It is wrong in what it computes, which `made` allows.

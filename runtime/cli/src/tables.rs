@@ -43,9 +43,7 @@ pub fn tune(document: &Document, canvas: &Canvas) -> String {
     }
     if !document.left_out.is_empty() {
         text.push('\n');
-        for left in &document.left_out {
-            text += &labelled(canvas, Tone::Notice, "not made", &left.variant, &left.why);
-        }
+        text += &together(canvas, "not made", document.left_out.iter().map(|left| (&*left.variant, &*left.why)));
     }
     text += &footer(document, canvas);
     text
@@ -288,6 +286,32 @@ fn outside(cases: &[&CaseReport], canvas: &Canvas) -> String {
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
+/// Variants that take no part: each reason once, with all that it holds for.
+pub fn together<'a>(canvas: &Canvas, label: &str, out: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (variant, why) in out {
+        match reasons.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, variants)) => variants.push(variant),
+            None => reasons.push((why, vec![variant])),
+        }
+    }
+    let first = format!("  {label}  ");
+    let mut text = String::new();
+    for (why, variants) in reasons {
+        let names: Vec<&str> = variants.iter().map(|variant| short(variant)).collect();
+        let (who, names) = match names.as_slice() {
+            [only] => ((*only).to_owned(), Vec::new()),
+            several => (format!("{} variants", several.len()), names),
+        };
+        let line = canvas.wrapped(&first, format!("{who}: {why}").split(' '));
+        text += &line.replacen(label, &canvas.paint(Tone::Notice, label), 1);
+        if !names.is_empty() {
+            text += &canvas.wrapped(&" ".repeat(first.chars().count()), names);
+        }
+    }
+    text
+}
+
 /// One line for each quarantined variant.
 pub fn quarantine_warnings(cases: &[CaseReport]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -399,6 +423,13 @@ fn decision(case: &CaseReport, unit: &str, canvas: &Canvas) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_is_told_once() {
+        let out = [("k.a/x.u1", "it is late"), ("k.a/y", "it is small"), ("k.a/x.u2", "it is late")];
+        let text = together(&Canvas::plain(100), "not made", out.into_iter());
+        assert_eq!(text, "  not made  2 variants: it is late\n            x.u1 x.u2\n  not made  y: it is small\n");
+    }
     use crate::command::{Identity, tune};
 
     fn candidate(variant: &str, state: State, ticks: Option<f64>, why: Option<&str>) -> CandidateReport {

@@ -8,6 +8,7 @@ use crate::Context;
 use crate::canvas::{Canvas, Column, Tone};
 use crate::command::{LeftOut, Lineup, lineups, short, specs};
 use crate::failure::Failure;
+use crate::tables::together;
 
 #[derive(Debug, Serialize)]
 struct Document {
@@ -119,9 +120,7 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
             }
         }
         text += &canvas.table(&[name, origin, instructions, needs, startup, runs]);
-        for left in &kernel.left_out {
-            text += &canvas.wrapped("  not made  ", format!("{}: {}", short(&left.variant), left.why).split(' '));
-        }
+        text += &together(canvas, "not made", kernel.left_out.iter().map(|left| (&*left.variant, &*left.why)));
     }
     text
 }

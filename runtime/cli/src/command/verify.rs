@@ -20,6 +20,7 @@ use crate::command::{Lineup, lineups, short, specs};
 use crate::failure::Failure;
 use crate::interpret;
 use crate::progress::Progress;
+use crate::tables::together;
 
 /// Most limbs in an interpreted case: what longer ones would show, the native run shows.
 const LARGEST: u64 = 130;
@@ -186,10 +187,8 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
         text += &canvas.table(&[name, native, interpreter, allocated]);
         text.push('\n');
     }
-    for not_run in &document.not_run {
-        let line = format!("{}: {}", not_run.variant, not_run.why);
-        text += &canvas.wrapped("  not run natively  ", line.split(' '));
-    }
+    let not_run = document.not_run.iter().map(|not_run| (&*not_run.variant, &*not_run.why));
+    text += &together(canvas, "not run natively", not_run);
     if !document.not_run.is_empty() {
         text.push('\n');
     }
@@ -274,7 +273,7 @@ FAILED limb64.mul_add/mul.u4 (compiled)
 ";
         assert!(text.ends_with(expected), "{text}");
         assert!(text.contains("1 of 10 failed") && text.contains("12 ok"), "{text}");
-        assert!(text.contains("not run natively  limb64.mul_add/mulx.u4: needs bmi2\n"), "{text}");
+        assert!(text.contains("not run natively  mulx.u4: needs bmi2\n"), "{text}");
     }
 
     #[test]

@@ -1,0 +1,191 @@
+//! Is what `kiln show` prints of each shipped variant the variant: does the assembly assemble to its machine code, does the
+//! Rust parse, does the IR stay the same, does the banner say what it must?
+
+use iced_x86::Instruction;
+use kiln_kernels::catalogue::{Origin, Variant};
+use kiln_tests::cli::{Kiln, rows, text};
+use kiln_tests::decode::decode;
+use kiln_tests::disassemble;
+use kiln_tests::forms;
+use kiln_tests::tools::{Scratch, found, gnu_assemble};
+use serde_json::Value;
+
+fn kiln() -> Kiln {
+    Kiln::new(env!("CARGO_BIN_EXE_kiln-under-test"))
+}
+
+fn variants() -> impl Iterator<Item = &'static Variant> {
+    kiln_kernels::kernels().flat_map(|kernel| kernel.variants)
+}
+
+fn machine_variants() -> Vec<&'static str> {
+    let machine: Vec<_> =
+        variants().filter(|variant| variant.origin == Origin::Compiled).map(|variant| variant.name).collect();
+    assert!(machine.len() >= 40, "only {} variants", machine.len());
+    machine
+}
+
+fn document(name: &str, form: &str) -> Value {
+    let document = kiln().run(&["show", name, "--as", form, "--json"]).exits(0).json("kiln.show/1");
+    assert_eq!((text(&document, "variant"), text(&document, "as")), (name, form));
+    document
+}
+
+/// The bytes that a document has in hex.
+fn bytes(document: &Value) -> Vec<u8> {
+    let hex = text(document, "bytes").as_bytes();
+    let (pairs, rest) = hex.as_chunks::<2>();
+    assert!(rest.is_empty());
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hex");
+    pairs.iter().map(byte).collect()
+}
+
+#[test]
+fn assembly_assembles_to_the_machine_code() {
+    let names = machine_variants();
+    if !found(&["as", "objcopy"], names.len()) {
+        return;
+    }
+    let scratch = Scratch::new("cli-show");
+    for name in names {
+        // All that a person sees, banner included: it can be given to the assembler as it is.
+        let said = kiln().run(&["show", name]).exits(0);
+        let lines: Vec<String> = said.out.lines().map(str::to_owned).collect();
+        let theirs = gnu_assemble(&scratch, &lines, &scratch.file("shown.o"));
+        assert_eq!(disassemble(&theirs), disassemble(&bytes(&document(name, "bytes"))), "{name}");
+    }
+}
+
+#[test]
+fn machine_code_is_that_of_the_catalogue() {
+    for compiled in forms::compiled() {
+        let kiln_codegen::compile::Form::Machine(func) = &compiled.form else { continue };
+        let name = &compiled.plan.name;
+        let shown = document(name, "bytes");
+        let code = bytes(&shown);
+        assert_eq!(code, kiln_codegen::backend::machine::assemble(func).expect("encodes"), "{name}");
+        let shipped = forms::shipped(compiled);
+        assert_eq!(text(&shown, "code_hash"), shipped.code_hash(), "{name}");
+        assert_eq!(shown["instructions"], shipped.instructions(), "{name}");
+        // A line for each instruction, with its place and bytes.
+        let lines = rows(&shown, "lines");
+        let decoded = decode(&code);
+        assert_eq!(lines.len(), decoded.len(), "{name}");
+        for (line, instruction) in lines.iter().zip(&decoded) {
+            let own = &code[instruction.ip() as usize..Instruction::next_ip(instruction) as usize];
+            let hex: Vec<String> = own.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!((&line["offset"], text(line, "bytes")), (&instruction.ip().into(), hex.join(" ").as_str()));
+        }
+    }
+}
+
+#[test]
+fn rust_parses_and_carries_the_banner() {
+    for variant in variants() {
+        let said = kiln().run(&["show", variant.name, "--as", "rust"]).exits(0);
+        let file = syn::parse_file(&said.out).unwrap_or_else(|why| panic!("{}: {why}\n{}", variant.name, said.out));
+        let symbol = variant.name.replace(['.', '/'], "_");
+        let functions = file.items.iter().filter_map(|item| match item {
+            syn::Item::Fn(function) => Some(function.sig.ident.to_string()),
+            _ => None,
+        });
+        assert!(functions.into_iter().any(|name| name == symbol), "{symbol} in\n{}", said.out);
+        let banner = document(variant.name, "rust");
+        for line in text(&banner, "banner").lines().filter(|line| !line.is_empty()) {
+            assert!(said.out.contains(line), "{line:?} in\n{}", said.out);
+        }
+        // Rust is what a portable variant is, and assembly what a machine variant is.
+        let form = if variant.origin == Origin::Portable { "rust" } else { "asm" };
+        let usual = kiln().run(&["show", variant.name, "--json"]).exits(0).json("kiln.show/1");
+        assert_eq!(text(&usual, "as"), form, "{}", variant.name);
+    }
+}
+
+#[test]
+fn every_form_is_the_same_everywhere() {
+    for name in ["limb64.mul_add/mulx_adx.u8", "limb32.mul_add/sse2_mmx.u4", "limb64.mul_add/portable.u4"] {
+        let forms = if name.contains("portable") { &["ir", "rust"][..] } else { &["asm", "bytes", "ir", "rust"] };
+        for form in forms {
+            let line = ["show", name, "--as", form];
+            let first = kiln().run(&line).exits(0);
+            assert_eq!(first.err, "");
+            let elsewhere = kiln()
+                .without("HOME")
+                .with("LANG", "de_DE.UTF-8")
+                .with("COLUMNS", "40")
+                .with("KILN_FEATURES", "-bmi2,-adx,-mmx")
+                .with("KILN_DENY", "*")
+                .with("KILN_MACHINE_CODE", "off")
+                .run(&line)
+                .exits(0);
+            assert_eq!(first.out, elsewhere.out, "{name} as {form}");
+        }
+    }
+}
+
+#[test]
+fn ir_is_what_the_interpreter_runs() {
+    for compiled in forms::compiled() {
+        let shown = document(&compiled.plan.name, "ir");
+        let expected = kiln_codegen::ir::print::text(&compiled.func, kiln_codegen::ir::print::Show::default());
+        assert_eq!(text(&shown, "text"), expected, "{}", compiled.plan.name);
+    }
+}
+
+/// Contract 7: what it computes, its preconditions, its registers, its spec file, its strategy, a hash of its spec, and how
+/// to make it again.
+#[test]
+fn the_banner_says_what_it_must() {
+    for kernel in kiln_kernels::kernels() {
+        for variant in kernel.variants {
+            let usual = kiln().run(&["show", variant.name, "--json"]).exits(0).json("kiln.show/1");
+            let banner = text(&usual, "banner");
+            let file = kernel.spec_file.rsplit('/').next().expect("a name");
+            let mut parts = vec![
+                format!("`{}`: {}", variant.name, kernel.math),
+                "do not edit".to_owned(),
+                format!("Spec: {file} (hash {})", kernel.spec_hash),
+                format!("strategy `{}`", text(&usual, "strategy")),
+                format!("Again: `kiln show {}`", variant.name),
+                "Preconditions:\n- r: n limbs of ".to_owned(),
+                "- a: n limbs of ".to_owned(),
+                "only read; may be equal to r, no other overlap; secret".to_owned(),
+                match variant.exact {
+                    Some(exact) => format!("- n: exactly {exact}"),
+                    None => "- n: 0 to ".to_owned(),
+                },
+                "bits by value; secret".to_owned(),
+            ];
+            parts.push(match variant.features {
+                [] => "CPU: no feature beyond the baseline.".to_owned(),
+                features => format!("CPU: {}.", features.join(", ")),
+            });
+            if variant.origin == Origin::Compiled {
+                parts.push("Registers: System V; saves ".to_owned());
+                parts.push(format!("{} instructions, code hash {}", variant.instructions, variant.code_hash));
+            }
+            for part in parts {
+                assert!(banner.contains(&part), "{}: no {part:?} in\n{banner}", variant.name);
+            }
+            // No date, path or host.
+            assert!(!banner.contains("specs/") && !banner.contains(env!("CARGO_MANIFEST_DIR")), "{banner}");
+        }
+    }
+}
+
+/// What "Again" says works.
+#[test]
+fn again_makes_it_again() {
+    let shown = kiln().run(&["show", "limb64.mul_add/mulx.u8"]).exits(0).out;
+    let again = shown.split("Again: `kiln ").nth(1).and_then(|rest| rest.split('`').next()).expect("a command");
+    assert_eq!(kiln().run(&again.split(' ').collect::<Vec<_>>()).exits(0).out, shown);
+}
+
+#[test]
+fn points_that_no_spec_asks_for_are_shown_too() {
+    for name in ["limb64.mul_add/mulx.u7", "limb64.mul_add/mulx_adx.u8.s_zen3", "limb64.mul_add/mul.exact5"] {
+        let shown = document(name, "bytes");
+        assert!(shown["instructions"].as_u64() > Some(10), "{name}");
+        assert!(text(&shown, "banner").contains(&format!("Again: `kiln show {name}`")));
+    }
+}
