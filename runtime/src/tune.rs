@@ -30,7 +30,7 @@ pub const KERNEL_SHARE: u32 = 10;
 /// Who races.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// The spec's start-up variants, the CPU file's preference and portable, at most [`STARTUP_CANDIDATES`].
+    /// The spec's start-up variants, the CPU file's preference and a portable one, at most [`STARTUP_CANDIDATES`].
     Startup,
     /// Everyone.
     Everyone,

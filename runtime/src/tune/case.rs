@@ -1,6 +1,6 @@
 //! One kernel at one size class.
 
-use kiln_kernels::catalogue::Kernel;
+use kiln_kernels::catalogue::{Kernel, Origin};
 
 use super::{Choice, Contest, CpuBudget, Event, Field, Remembered, STARTUP_CANDIDATES, Tuner, portable};
 use crate::explain::{CandidateReport, CaseReport, Reason, State};
@@ -148,7 +148,7 @@ impl Case<'_, '_> {
             }
         }
         if let Some(portable) = portable(&self.contest.contestants).filter(ready)
-            && !field.contains(&portable)
+            && !field.iter().any(|&index| self.contest.contestants[index].candidate.origin() == Origin::Portable)
             && field.len() < STARTUP_CANDIDATES
         {
             field.push(portable);
