@@ -118,7 +118,7 @@ impl Rules {
             warm_up: 0,
             cuts: [(2, 1.30), (4, 1.10), (8, 1.03)],
             finalists: 2,
-            final_rounds: (8, 12),
+            final_rounds: (8, 20),
             ..self
         }
     }
