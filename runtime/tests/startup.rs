@@ -1,4 +1,5 @@
-//! What do the first uses of the shipped kernels cost? Printed (`--nocapture`), never asserted: real times prove nothing.
+//! Do the start-up candidates pass, and is the class that is asked for decided first? What it costs is printed
+//! (`--nocapture`), never asserted: real times prove nothing.
 #![cfg(target_arch = "x86_64")]
 
 use kiln_runtime::candidate::Candidate;
@@ -25,7 +26,11 @@ fn checking_the_start_up_candidates() {
             let (time, verified) = microseconds(|| checker.verify(candidate, candidates.iter(), &cpu));
             let (again, _) = microseconds(|| checker.verify(candidate, candidates.iter(), &cpu));
             let (alone, _) = microseconds(|| verify::verify(kernel, candidate, &cpu, &verify::Options::default()));
-            let cases = verified.map_or(0, |verified| verified.report().cases);
+            let cases = match verified {
+                Ok(verified) => verified.report().cases,
+                Err(verify::Rejected::Ineligible(_)) => 0,
+                Err(rejected) => panic!("{}: {rejected}", candidate.name()),
+            };
             let name = candidate.name();
             println!("{name:<34} {time:7.1} us, {again:6.1} once drawn, {alone:6.1} alone; {cases} cases");
         }
@@ -42,12 +47,13 @@ fn first_uses() {
         let share = PROCESS_BUDGET / KERNEL_SHARE;
         let spent = CpuBudget::new(None);
         let (mut begun, mut checked) = (0.0, 0.0);
-        let mut rows = Vec::new();
+        let (mut rows, mut decided) = (Vec::new(), Vec::new());
         tuner.decide(&mut contest, kernel.sizes.last().copied(), Some(share), &mut |event| {
             let now = spent.spent().as_secs_f64() * 1e6;
             match event {
                 Event::Racing { .. } => checked = now,
                 Event::Decided(report) => {
+                    decided.push((report.case.clone(), report.chosen.clone()));
                     let (check, race) = (checked - begun, now - checked);
                     rows.push(format!(
                         "{:<6} {:<9}{check:6.0} {race:6.0}  {}",
@@ -58,6 +64,12 @@ fn first_uses() {
                 Event::Started { .. } | Event::Verified { .. } | Event::Quarantined { .. } => {}
             }
         });
+        let asked = kernel.sizes.last().map(|n| format!("n={n}"));
+        assert_eq!(decided.first().map(|(case, _)| case.clone()), asked, "{}: the class asked for is first", kernel.name);
+        for (case, chosen) in &decided {
+            let known = kernel.variants.iter().any(|variant| variant.name == chosen);
+            assert!(known, "{} {case}: chose {chosen:?}", kernel.name);
+        }
         let time = spent.spent().as_micros();
         println!("{}: {time} us of {}; for each class, checking and racing:", kernel.name, share.as_micros());
         println!("  {}", rows.join("\n  "));
