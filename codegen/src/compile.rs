@@ -73,7 +73,8 @@ pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, P
     let func = lower(plan.contract, &lowering);
     must_be_well_formed("lowering", &func);
     taint::check(&func).map_err(|leaks| {
-        let error = Refused::Leaks { variant: plan.name.clone(), leaks };
+        let arguments = func.parameters.iter().map(|parameter| parameter.name.clone()).collect();
+        let error = Refused::Leaks { variant: plan.name.clone(), leaks, arguments };
         at_strategy(Reason::Stage(Arc::new(error)))
     })?;
 
@@ -150,6 +151,8 @@ pub enum Refused {
         variant: String,
         /// Each place.
         leaks: Vec<taint::Leak>,
+        /// The names of the arguments.
+        arguments: Vec<String>,
     },
     /// The schedule names a CPU whose file is not among the specs.
     NoCpuFile {
@@ -163,10 +166,17 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Leaks { variant, leaks } => {
+            Refused::Leaks { variant, leaks, arguments } => {
                 write!(f, "{variant} would leak a secret: ")?;
                 for (index, leak) in leaks.iter().enumerate() {
-                    write!(f, "{}{leak}", if index == 0 { "" } else { "; " })?;
+                    f.write_str(if index == 0 { "" } else { "; " })?;
+                    match leak.rule {
+                        taint::Rule::Escape(argument) => {
+                            let name = arguments.get(usize::from(argument)).map_or("?", String::as_str);
+                            write!(f, "{}: a secret is stored into `{name}`, which is not secret", leak.at)?;
+                        }
+                        _ => write!(f, "{leak}")?,
+                    }
                 }
                 Ok(())
             }

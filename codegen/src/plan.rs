@@ -100,11 +100,15 @@ pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
             problems.push(kernel.problem(kernel.kernel.span.clone(), reason, None));
             continue;
         };
-        let Some(arguments) = facts(kernel, contract) else {
-            let error = NotTheContract { contract };
-            let span = kernel.arguments.first().map_or(kernel.kernel.span.clone(), |argument| argument.span.clone());
-            problems.push(kernel.problem(span, Reason::Stage(Arc::new(error)), None));
-            continue;
+        let arguments = match facts(kernel, contract) {
+            Ok(arguments) => arguments,
+            Err(wrong) => {
+                // The first argument that is not as it must be; the kernel's name when one is missing.
+                let span =
+                    kernel.arguments.get(wrong).map_or(kernel.kernel.span.clone(), |wrong| wrong.name.span.clone());
+                problems.push(kernel.problem(span, Reason::Stage(Arc::new(NotTheContract { contract })), None));
+                continue;
+            }
         };
         for strategy in &kernel.strategies {
             let startup: BTreeSet<u32> = strategy.startup.iter().map(|at| at.value).collect();
@@ -142,14 +146,12 @@ fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, 
     points
 }
 
-/// What the spec says of the contract's arguments, if they are the contract's.
-fn facts(kernel: &KernelSpec, contract: &Contract) -> Option<Vec<Fact>> {
-    if kernel.arguments.len() != contract.roles.len() || kernel.returns.is_some() != contract.returns {
-        return None;
-    }
+/// What the spec says of the contract's arguments, or the index of the first that is not the contract's (one past the last
+/// when some are missing, or when it is the returned limb).
+fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
     let index_of = |name: &str| kernel.arguments.iter().position(|argument| argument.name.value == name);
     let mut facts = Vec::new();
-    for (argument, role) in kernel.arguments.iter().zip(contract.roles) {
+    for (index, (argument, role)) in kernel.arguments.iter().zip(contract.roles).enumerate() {
         let shape = match &argument.kind {
             ArgumentKind::Limbs { .. } => {
                 Shape::Limbs { reads: argument.access != Access::Out, writes: argument.access != Access::In }
@@ -158,7 +160,7 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Option<Vec<Fact>> {
             ArgumentKind::Limb => Shape::Limb,
         };
         if argument.name.value != role.name || shape != role.shape {
-            return None;
+            return Err(index);
         }
         let may_equal: Option<Vec<u8>> =
             argument.may_equal.iter().map(|name| index_of(name).and_then(|index| u8::try_from(index).ok())).collect();
@@ -166,9 +168,12 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Option<Vec<Fact>> {
             ArgumentKind::Count { min, max } => (min, max),
             ArgumentKind::Limbs { .. } | ArgumentKind::Limb => (0, 0),
         };
-        facts.push(Fact { secret: argument.secret, may_equal: may_equal?, count });
+        facts.push(Fact { secret: argument.secret, may_equal: may_equal.ok_or(index)?, count });
     }
-    Some(facts)
+    if kernel.arguments.len() != contract.roles.len() || kernel.returns.is_some() != contract.returns {
+        return Err(contract.roles.len());
+    }
+    Ok(facts)
 }
 
 /// A kernel's arguments are not those of the family's contract.

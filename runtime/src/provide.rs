@@ -116,10 +116,10 @@ impl Provider {
         if spec.hash == shipped.spec_hash {
             return Ok(shipped);
         }
-        if !same_contract(spec, shipped) {
+        if let Some(wrong) = first_difference(spec, shipped) {
             let reason =
                 kiln_codegen::error::Reason::Stage(std::sync::Arc::new(OtherContract { kernel: shipped.name }));
-            let span = spec.arguments.first().map_or(spec.kernel.span.clone(), |argument| argument.span.clone());
+            let span = spec.arguments.get(wrong).map_or(spec.kernel.span.clone(), |wrong| wrong.name.span.clone());
             return Err(spec.problem(span, reason, None).into());
         }
         // A changed spec lives as long as the process, as the kernels made from it do.
@@ -238,33 +238,29 @@ fn source_file(text: &SpecText) -> SourceFile {
     SourceFile { path: text.path.to_owned(), bytes: text.text.as_bytes().to_vec() }
 }
 
-fn same_contract(spec: &KernelSpec, shipped: &Kernel) -> bool {
+/// The index of the first argument that is not the shipped contract's; one past the last when some are missing, or when it is
+/// the returned limb.
+fn first_difference(spec: &KernelSpec, shipped: &Kernel) -> Option<usize> {
     use kiln_codegen::spec::Access as Written;
     use kiln_kernels::catalogue::{Access, ArgumentKind as Compiled};
-    spec.arguments.len() == shipped.arguments.len()
-        && spec.returns.is_some() == shipped.returns
-        && spec.arguments.iter().zip(shipped.arguments).all(|(ours, theirs)| {
-            let kind = match (&ours.kind, theirs.kind) {
-                (ArgumentKind::Limbs { count }, Compiled::Limbs { count: index, .. }) => {
-                    shipped.arguments.get(index).is_some_and(|argument| argument.name == count)
-                }
-                (ArgumentKind::Count { min, max }, Compiled::Count { min: low, max: high }) => {
-                    (*min, *max) == (low, high)
-                }
-                (ArgumentKind::Limb, Compiled::Limb { .. }) => true,
-                _ => false,
-            };
-            let access = matches!(
-                (ours.access, theirs.access),
-                (Written::In, Access::In) | (Written::Out, Access::Out) | (Written::InOut, Access::InOut)
-            );
-            let equal: Vec<&str> = theirs
-                .may_equal
-                .iter()
-                .filter_map(|index| shipped.arguments.get(*index))
-                .map(|other| other.name)
-                .collect();
-            let wanted: Vec<&str> = ours.may_equal.iter().map(|at| at.value.as_str()).collect();
-            ours.name.value == theirs.name && kind && access && ours.secret == theirs.secret && equal == wanted
-        })
+    let same = |(ours, theirs): (&kiln_codegen::spec::Argument, &kiln_kernels::catalogue::Argument)| {
+        let kind = match (&ours.kind, theirs.kind) {
+            (ArgumentKind::Limbs { count }, Compiled::Limbs { count: index, .. }) => {
+                shipped.arguments.get(index).is_some_and(|argument| argument.name == count)
+            }
+            (ArgumentKind::Count { min, max }, Compiled::Count { min: low, max: high }) => (*min, *max) == (low, high),
+            (ArgumentKind::Limb, Compiled::Limb { .. }) => true,
+            _ => false,
+        };
+        let access = matches!(
+            (ours.access, theirs.access),
+            (Written::In, Access::In) | (Written::Out, Access::Out) | (Written::InOut, Access::InOut)
+        );
+        let name_of = |index: &usize| shipped.arguments.get(*index).map(|other| other.name);
+        let equal = theirs.may_equal.iter().filter_map(name_of).eq(ours.may_equal.iter().map(|at| at.value.as_str()));
+        ours.name.value == theirs.name && kind && access && ours.secret == theirs.secret && equal
+    };
+    let wrong = spec.arguments.iter().zip(shipped.arguments).position(|pair| !same(pair));
+    let whole = spec.arguments.len() == shipped.arguments.len() && spec.returns.is_some() == shipped.returns;
+    wrong.or_else(|| (!whole).then_some(shipped.arguments.len()))
 }

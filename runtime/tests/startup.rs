@@ -65,7 +65,12 @@ fn first_uses() {
             }
         });
         let asked = kernel.sizes.last().map(|n| format!("n={n}"));
-        assert_eq!(decided.first().map(|(case, _)| case.clone()), asked, "{}: the class asked for is first", kernel.name);
+        assert_eq!(
+            decided.first().map(|(case, _)| case.clone()),
+            asked,
+            "{}: the class asked for is first",
+            kernel.name
+        );
         for (case, chosen) in &decided {
             let known = kernel.variants.iter().any(|variant| variant.name == chosen);
             assert!(known, "{} {case}: chose {chosen:?}", kernel.name);
