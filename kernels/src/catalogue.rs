@@ -108,9 +108,33 @@ impl Origin {
     }
 }
 
-/// One way to compute a kernel.
+/// One way to compute a kernel. Its parts can be read and not changed: [`Variant::new`] is where somebody vouches for them.
 #[derive(Clone, Copy, Debug)]
-pub struct Variant {
+pub struct Variant(VariantParts);
+
+impl Variant {
+    /// A variant with these parts.
+    ///
+    /// # Safety
+    /// `entry` must be a function that keeps the contract of the kernel whose name `name` begins with, that is never
+    /// unmapped, that needs no CPU feature outside `features` and, if `exact` is given, that may be called with that `n`
+    /// alone. It may be wrong in what it computes: that is what verification is for.
+    pub const unsafe fn new(parts: VariantParts) -> Variant {
+        Variant(parts)
+    }
+}
+
+impl core::ops::Deref for Variant {
+    type Target = VariantParts;
+
+    fn deref(&self) -> &VariantParts {
+        &self.0
+    }
+}
+
+/// What a [`Variant`] is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct VariantParts {
     /// `KERNEL/STRATEGY.PARAMETERS[.SCHEDULE]`.
     pub name: &'static str,
     /// The strategy's word in the spec.
@@ -131,8 +155,33 @@ pub struct Variant {
     pub instructions: u32,
 }
 
-/// One data contract and all its shipped variants.
-pub struct Kernel {
+/// One data contract and all its shipped variants. Its parts can be read and not changed: [`Kernel::new`] is where somebody
+/// vouches for them.
+#[derive(Clone, Copy)]
+pub struct Kernel(KernelParts);
+
+impl Kernel {
+    /// A kernel with these parts.
+    ///
+    /// # Safety
+    /// `arguments` and `returns` must describe the contract that `reference` and every variant keep and that `call` calls;
+    /// the reference must be right for every `n` that the count argument allows, and the sizes must be among those.
+    pub const unsafe fn new(parts: KernelParts) -> Kernel {
+        Kernel(parts)
+    }
+}
+
+impl core::ops::Deref for Kernel {
+    type Target = KernelParts;
+
+    fn deref(&self) -> &KernelParts {
+        &self.0
+    }
+}
+
+/// What a [`Kernel`] is made of.
+#[derive(Clone, Copy)]
+pub struct KernelParts {
     /// `limb64.mul_add`.
     pub name: &'static str,
     /// What it computes, in one line.

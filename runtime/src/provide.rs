@@ -6,13 +6,13 @@ use crate::exec::{Code, Refused};
 use crate::settings::Settings;
 use kiln_codegen::backend::machine::{self, MachineError};
 use kiln_codegen::compile::{Compiled, Form, compile_plan};
-use kiln_codegen::error::Problems;
+use kiln_codegen::error::{Problems, Reason};
 use kiln_codegen::plan::{Plan, plans};
 use kiln_codegen::spec::{ArgumentKind, KernelSpec, SourceFile, Specs, read_folder};
-use kiln_kernels::catalogue::{Kernel, Origin, SpecText};
+use kiln_kernels::catalogue::{Kernel, KernelParts, Origin, SpecText};
 use std::fmt;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The specs in force: the shipped ones, with those of a folder over them.
 #[derive(Debug)]
@@ -116,26 +116,18 @@ impl Provider {
         if spec.hash == shipped.spec_hash {
             return Ok(shipped);
         }
-        if let Some(wrong) = first_difference(spec, shipped) {
-            let reason =
-                kiln_codegen::error::Reason::Stage(std::sync::Arc::new(OtherContract { kernel: shipped.name }));
-            let span = spec.arguments.get(wrong).map_or(spec.kernel.span.clone(), |wrong| wrong.name.span.clone());
-            return Err(spec.problem(span, reason, None).into());
-        }
+        same_contract(spec, shipped)?;
         // A changed spec lives as long as the process, as the kernels made from it do.
-        Ok(Box::leak(Box::new(Kernel {
-            name: shipped.name,
-            math: shipped.math,
-            arguments: shipped.arguments,
-            returns: shipped.returns,
+        let parts = KernelParts {
             sizes: Vec::leak(spec.sizes.clone()),
             spec_file: String::leak(spec.file.clone()),
             spec_text: String::leak(spec.text.clone()),
             spec_hash: String::leak(spec.hash.clone()),
-            reference: shipped.reference,
-            variants: shipped.variants,
-            call: shipped.call,
-        })))
+            ..**shipped
+        };
+        // SAFETY: the contract, the reference and the variants are the shipped kernel's; the size classes are of a checked
+        // spec with the same count argument.
+        Ok(Box::leak(Box::new(unsafe { Kernel::new(parts) })))
     }
 
     /// Makes the variants of `kernel` that the specs in force ask for and that are not shipped as they are.
@@ -144,6 +136,8 @@ impl Provider {
     /// What the generator has against a spec.
     pub fn provide(&self, kernel: &'static Kernel) -> Result<Provided, Problems> {
         let mut provided = Provided::default();
+        let Some(spec) = self.specs.kernel(kernel.name) else { return Ok(provided) };
+        same_contract(spec, kernel)?;
         let mut made: Vec<(Compiled<'_>, Vec<u8>)> = Vec::new();
         let mut problems = Problems::new();
         let shipped = |name: &str| kernel.variants.iter().find(|variant| variant.name == name);
@@ -181,7 +175,7 @@ impl Provider {
                         provided.replaced.push(name.clone());
                     }
                     // SAFETY: the entry was generated just now from this plan, for the contract of the kernel that its
-                    // name begins with (`kernel` above, whose contract `Provider::kernel` compares), the features are
+                    // name begins with (`kernel`, whose contract was compared above), the features are
                     // the union over its instructions, and published code is never unmapped.
                     provided.candidates.push(unsafe { Candidate::made(facts(compiled), *entry) });
                 }
@@ -236,6 +230,14 @@ pub fn facts(compiled: &Compiled<'_>) -> Made {
 
 fn source_file(text: &SpecText) -> SourceFile {
     SourceFile { path: text.path.to_owned(), bytes: text.text.as_bytes().to_vec() }
+}
+
+/// Whether a spec has the contract of the kernel as it was compiled.
+fn same_contract(spec: &KernelSpec, shipped: &Kernel) -> Result<(), Problems> {
+    let Some(wrong) = first_difference(spec, shipped) else { return Ok(()) };
+    let reason = Reason::Stage(Arc::new(OtherContract { kernel: shipped.name }));
+    let span = spec.arguments.get(wrong).map_or(spec.kernel.span.clone(), |wrong| wrong.name.span.clone());
+    Err(spec.problem(span, reason, None).into())
 }
 
 /// The index of the first argument that is not the shipped contract's; one past the last when some are missing, or when it is

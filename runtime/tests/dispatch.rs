@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::*;
-use kiln_kernels::catalogue::{Entry, Kernel, Variant, Word};
+use kiln_kernels::catalogue::{Entry, Kernel, Variant, VariantParts, Word};
 use kiln_runtime::detect;
 use kiln_runtime::dispatch::{KernelSlots, LazySlots, Runtime};
 use kiln_runtime::explain::Reason;
@@ -78,7 +78,8 @@ unsafe extern "sysv64" fn hog(r: *mut u64, a: *mut u64, n: u64, w: u64) -> u64 {
 
 #[test]
 fn a_later_use_goes_on_where_time_ran_out() {
-    const HOG: Variant = Variant { name: "toy.mul_add/hog.u4", entry: Entry::new(hog as *const c_void), ..RIGHT };
+    const HOG: Variant =
+        vouched(VariantParts { name: "toy.mul_add/hog.u4", entry: Entry::new(hog as *const c_void), ..RIGHT_PARTS });
     static VARIANTS: [Variant; 4] = [PORTABLE, HOG, RIGHT, EXACT_8];
     static KERNEL: Kernel = kernel(&VARIANTS);
     // A tenth, 100 ms, is for one use.

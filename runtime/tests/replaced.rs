@@ -73,3 +73,15 @@ fn the_same_costs_change_nothing() {
         assert_eq!((candidate.name(), candidate.entry()), (variant.name, variant.entry));
     }
 }
+
+#[test]
+fn nothing_is_made_for_another_contract() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("another_contract");
+    std::fs::create_dir_all(folder.join("kernels")).expect("a folder for temporary files");
+    let public = kernel().spec_text.replace("secret = true", "secret = false");
+    std::fs::write(folder.join("kernels/row.toml"), public).expect("a temporary file");
+    let provider = Provider::with_folder(&folder).unwrap();
+    let refused = provider.provide(kernel()).expect_err("everything is public there");
+    assert!(refused.to_string().contains("differ from those that this program was built with"), "{refused}");
+    assert_eq!(provider.kernel(kernel()).expect_err("likewise").to_string(), refused.to_string());
+}

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::*;
 use kiln_codegen::isa::feature::FeatureSet;
-use kiln_kernels::catalogue::{Kernel, Variant};
+use kiln_kernels::catalogue::{Kernel, Variant, VariantParts};
 use kiln_runtime::candidate::{Candidate, Made};
 use kiln_runtime::detect;
 use kiln_runtime::explain::{CandidateReport, CaseReport, Reason, State};
@@ -17,7 +17,7 @@ use kiln_runtime::tune::{Event, Field, Options, Remembered, Tuned, Tuner};
 
 static VARIANTS: [Variant; 7] = [PORTABLE, SLOW, RIGHT, EXACT_8, WRONG_AT_9, UNKNOWN_FEATURE, NOT_AT_STARTUP];
 static KERNEL: Kernel = kernel(&VARIANTS);
-const NOT_AT_STARTUP: Variant = Variant { name: "toy.mul_add/late.u4", startup: false, ..RIGHT };
+const NOT_AT_STARTUP: Variant = vouched(VariantParts { name: "toy.mul_add/late.u4", startup: false, ..RIGHT_PARTS });
 
 fn tuner(options: Options) -> Tuner {
     Tuner::with_clock(detect::native(), Box::new(WorkClock), options)

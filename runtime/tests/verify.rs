@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use kiln_kernels::catalogue::{Kernel, Variant};
+use kiln_kernels::catalogue::{Kernel, Variant, VariantParts};
 use kiln_runtime::candidate::Candidate;
 use kiln_runtime::detect;
 use kiln_runtime::verify::{Depth, Kind, Options, Rejected, Report, Verified, verify};
@@ -110,7 +110,8 @@ fn an_ineligible_candidate_is_not_run() {
             .map(|name| kiln_codegen::isa::feature::Feature::from_name(name).unwrap())
             .collect(),
     );
-    for variant in [NEEDS_AVX512, UNKNOWN_FEATURE, Variant { name: "other.kernel/right", ..RIGHT }] {
+    for variant in [NEEDS_AVX512, UNKNOWN_FEATURE, vouched(VariantParts { name: "other.kernel/right", ..RIGHT_PARTS })]
+    {
         let variant: &'static Variant = Box::leak(Box::new(variant));
         let rejected = verify(&KERNEL, &Candidate::shipped(variant), &without, &Options::default()).unwrap_err();
         assert!(matches!(rejected, Rejected::Ineligible(_)), "{rejected}");

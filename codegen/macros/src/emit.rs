@@ -112,7 +112,9 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
     };
     quote! {
         #[doc = #doc]
-        pub static #static_name: ::kiln_kernels::catalogue::Kernel = ::kiln_kernels::catalogue::Kernel {
+        // SAFETY: the arguments, the variants, the reference's wrapper and `call` are all made from one contract.
+        pub static #static_name: ::kiln_kernels::catalogue::Kernel = unsafe { ::kiln_kernels::catalogue::Kernel::new(
+            ::kiln_kernels::catalogue::KernelParts {
             name: #name,
             math: #math,
             arguments: &[#(#arguments),*],
@@ -127,7 +129,7 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
                 &[#(#variants),*]
             },
             call: #module::call,
-        };
+        }) };
 
         #[doc = #doc]
         #[allow(clippy::all, unused_imports, missing_docs, reason = "generated")]
@@ -211,8 +213,9 @@ fn variant_row(variant: &Compiled<'_>) -> TokenStream {
         Form::Machine(_) => (quote!(Compiled), Some(quote!(#[cfg(target_arch = "x86_64")]))),
     };
     quote! {
+        // SAFETY: the function was generated for this kernel's contract; its manifest is computed from its instructions.
         #gate
-        ::kiln_kernels::catalogue::Variant {
+        unsafe { ::kiln_kernels::catalogue::Variant::new(::kiln_kernels::catalogue::VariantParts {
             name: #name,
             strategy: #strategy,
             origin: ::kiln_kernels::catalogue::Origin::#origin,
@@ -222,7 +225,7 @@ fn variant_row(variant: &Compiled<'_>) -> TokenStream {
             entry: ::kiln_kernels::catalogue::Entry::new(#function as *const ::core::ffi::c_void),
             code_hash: #hash,
             instructions: #instructions,
-        }
+        }) }
     }
 }
 

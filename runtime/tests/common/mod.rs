@@ -5,7 +5,9 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 
-use kiln_kernels::catalogue::{Access, Argument, ArgumentKind, Entry, Kernel, Origin, Variant, Word};
+use kiln_kernels::catalogue::{
+    Access, Argument, ArgumentKind, Entry, Kernel, KernelParts, Origin, Variant, VariantParts, Word,
+};
 use kiln_runtime::timer::{Clock, Core, Reading, Unit};
 
 thread_local! {
@@ -138,8 +140,8 @@ const fn entry(function: unsafe extern "sysv64" fn(*mut u64, *const u64, u64, u6
     Entry::new(function as *const c_void)
 }
 
-const fn variant(name: &'static str, entry: Entry) -> Variant {
-    Variant {
+const fn variant(name: &'static str, entry: Entry) -> VariantParts {
+    VariantParts {
         name,
         strategy: "toy",
         origin: Origin::Compiled,
@@ -178,46 +180,59 @@ const ARGUMENTS: &[Argument] = &[
 ];
 
 pub const fn kernel(variants: &'static [Variant]) -> Kernel {
-    Kernel {
-        name: "toy.mul_add",
-        math: "r := r + a * w; returns the carry limb",
-        arguments: ARGUMENTS,
-        returns: true,
-        sizes: &[4, 8, 32],
-        spec_file: "toy.toml",
-        spec_text: "",
-        spec_hash: "0000000000000000",
-        reference: entry(right),
-        variants,
-        call,
+    // SAFETY: every toy is a function of this contract, whatever it computes; the reference is right.
+    unsafe {
+        Kernel::new(KernelParts {
+            name: "toy.mul_add",
+            math: "r := r + a * w; returns the carry limb",
+            arguments: ARGUMENTS,
+            returns: true,
+            sizes: &[4, 8, 32],
+            spec_file: "toy.toml",
+            spec_text: "",
+            spec_hash: "0000000000000000",
+            reference: entry(right),
+            variants,
+            call,
+        })
     }
 }
 
-pub const PORTABLE: Variant = Variant { origin: Origin::Portable, ..variant("toy.mul_add/portable", entry(right)) };
-pub const RIGHT: Variant = Variant { instructions: 20, ..variant("toy.mul_add/right.u4", entry(body)) };
-pub const SLOW: Variant = variant("toy.mul_add/slow.u2", entry(slow));
-pub const EXACT_8: Variant = Variant { exact: Some(8), ..variant("toy.mul_add/exact.n8", entry(exact_8)) };
+/// A toy with these parts.
+pub const fn vouched(parts: VariantParts) -> Variant {
+    // SAFETY: every toy is a function of the toys' contract; what is wrong with it is what verification must find.
+    unsafe { Variant::new(parts) }
+}
+
+pub const PORTABLE: Variant =
+    vouched(VariantParts { origin: Origin::Portable, ..variant("toy.mul_add/portable", entry(right)) });
+pub const RIGHT_PARTS: VariantParts = VariantParts { instructions: 20, ..variant("toy.mul_add/right.u4", entry(body)) };
+pub const RIGHT: Variant = vouched(RIGHT_PARTS);
+pub const SLOW: Variant = vouched(variant("toy.mul_add/slow.u2", entry(slow)));
+pub const EXACT_8: Variant =
+    vouched(VariantParts { exact: Some(8), ..variant("toy.mul_add/exact.n8", entry(exact_8)) });
 pub const NEEDS_AVX512: Variant =
-    Variant { features: &["avx512f", "avx512ifma"], ..variant("toy.mul_add/ifma.u8", entry(body)) };
-pub const UNKNOWN_FEATURE: Variant = Variant { features: &["warp"], ..variant("toy.mul_add/warp.u8", entry(body)) };
-pub const WRONG_AT_9: Variant = variant("toy.mul_add/wrong_at_9.u4", entry(wrong_at_9));
-pub const WRONG_RETURN: Variant = variant("toy.mul_add/wrong_return.u4", entry(wrong_return));
-pub const WRONG_IN_PLACE: Variant = variant("toy.mul_add/wrong_in_place.u4", entry(wrong_in_place));
-pub const PAST_THE_END: Variant = variant("toy.mul_add/past_the_end.u4", entry(past_the_end));
-pub const BEFORE_THE_START: Variant = variant("toy.mul_add/before_the_start.u4", entry(before_the_start));
-pub const CHANGES_INPUT: Variant = variant("toy.mul_add/changes_input.u4", entry(changes_input));
-pub const OVER_READS: Variant = variant("toy.mul_add/over_reads.u4", entry(over_reads));
-pub const CRASHES: Variant = variant("toy.mul_add/crashes.u4", entry(crashes));
-pub const HANGS: Variant = variant("toy.mul_add/hangs.u4", entry(hangs));
-pub const CLOBBERS_R12: Variant = variant("toy.mul_add/clobbers_r12.u4", entry(clobbers_r12));
-pub const SWAPS_R13_R14: Variant = variant("toy.mul_add/swaps_r13_r14.u4", entry(swaps_r13_r14));
-pub const CLOBBERS_RBP: Variant = variant("toy.mul_add/clobbers_rbp.u4", entry(clobbers_rbp));
-pub const SETS_DIRECTION: Variant = variant("toy.mul_add/sets_direction.u4", entry(sets_direction));
-pub const RESETS_MXCSR: Variant = variant("toy.mul_add/resets_mxcsr.u4", entry(resets_mxcsr));
-pub const DIRTIES_X87: Variant = variant("toy.mul_add/dirties_x87.u4", entry(dirties_x87));
-pub const NEEDLESS_EMMS: Variant = variant("toy.mul_add/needless_emms.u4", entry(needless_emms));
-pub const POPS_X87: Variant = variant("toy.mul_add/pops_x87.u4", entry(pops_x87));
+    vouched(VariantParts { features: &["avx512f", "avx512ifma"], ..variant("toy.mul_add/ifma.u8", entry(body)) });
+pub const UNKNOWN_FEATURE: Variant =
+    vouched(VariantParts { features: &["warp"], ..variant("toy.mul_add/warp.u8", entry(body)) });
+pub const WRONG_AT_9: Variant = vouched(variant("toy.mul_add/wrong_at_9.u4", entry(wrong_at_9)));
+pub const WRONG_RETURN: Variant = vouched(variant("toy.mul_add/wrong_return.u4", entry(wrong_return)));
+pub const WRONG_IN_PLACE: Variant = vouched(variant("toy.mul_add/wrong_in_place.u4", entry(wrong_in_place)));
+pub const PAST_THE_END: Variant = vouched(variant("toy.mul_add/past_the_end.u4", entry(past_the_end)));
+pub const BEFORE_THE_START: Variant = vouched(variant("toy.mul_add/before_the_start.u4", entry(before_the_start)));
+pub const CHANGES_INPUT: Variant = vouched(variant("toy.mul_add/changes_input.u4", entry(changes_input)));
+pub const OVER_READS: Variant = vouched(variant("toy.mul_add/over_reads.u4", entry(over_reads)));
+pub const CRASHES: Variant = vouched(variant("toy.mul_add/crashes.u4", entry(crashes)));
+pub const HANGS: Variant = vouched(variant("toy.mul_add/hangs.u4", entry(hangs)));
+pub const CLOBBERS_R12: Variant = vouched(variant("toy.mul_add/clobbers_r12.u4", entry(clobbers_r12)));
+pub const SWAPS_R13_R14: Variant = vouched(variant("toy.mul_add/swaps_r13_r14.u4", entry(swaps_r13_r14)));
+pub const CLOBBERS_RBP: Variant = vouched(variant("toy.mul_add/clobbers_rbp.u4", entry(clobbers_rbp)));
+pub const SETS_DIRECTION: Variant = vouched(variant("toy.mul_add/sets_direction.u4", entry(sets_direction)));
+pub const RESETS_MXCSR: Variant = vouched(variant("toy.mul_add/resets_mxcsr.u4", entry(resets_mxcsr)));
+pub const DIRTIES_X87: Variant = vouched(variant("toy.mul_add/dirties_x87.u4", entry(dirties_x87)));
+pub const NEEDLESS_EMMS: Variant = vouched(variant("toy.mul_add/needless_emms.u4", entry(needless_emms)));
+pub const POPS_X87: Variant = vouched(variant("toy.mul_add/pops_x87.u4", entry(pops_x87)));
 pub const MMX_AND_EMMS: Variant =
-    Variant { features: &["mmx"], ..variant("toy.mul_add/mmx_and_emms.u4", entry(mmx_and_emms)) };
+    vouched(VariantParts { features: &["mmx"], ..variant("toy.mul_add/mmx_and_emms.u4", entry(mmx_and_emms)) });
 pub const MMX_WITHOUT_EMMS: Variant =
-    Variant { features: &["mmx"], ..variant("toy.mul_add/mmx_without_emms.u4", entry(dirties_x87)) };
+    vouched(VariantParts { features: &["mmx"], ..variant("toy.mul_add/mmx_without_emms.u4", entry(dirties_x87)) });
