@@ -72,6 +72,18 @@ impl fmt::Display for OtherContract {
 
 impl std::error::Error for OtherContract {}
 
+/// A folder's kernel that this program does not have: without its reference nothing can be checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotCompiled;
+
+impl fmt::Display for NotCompiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this kernel is not compiled into the program: a call of `kernels!` must name its spec")
+    }
+}
+
+impl std::error::Error for NotCompiled {}
+
 impl Provider {
     /// The specs that were compiled in.
     ///
@@ -93,6 +105,13 @@ impl Provider {
         let mut specs = Provider::shipped().specs;
         let cpus: Vec<&str> = specs.cpus.iter().map(|cpu| cpu.name.as_str()).collect();
         let own = Specs::parse(&read_folder(folder)?, &kiln_codegen::vocabulary(&cpus))?;
+        let mut problems = Problems::new();
+        for kernel in &own.kernels {
+            if !kiln_kernels::kernels().any(|compiled| compiled.name == kernel.kernel.value) {
+                problems.push(kernel.problem(kernel.kernel.span.clone(), Reason::Stage(Arc::new(NotCompiled)), None));
+            }
+        }
+        problems.or(())?;
         specs.kernels.retain(|kernel| own.kernel(&kernel.kernel).is_none());
         specs.cpus.retain(|cpu| own.cpu(&cpu.name).is_none());
         specs.kernels.extend(own.kernels);

@@ -47,7 +47,8 @@ fn generate(folder: &Path) -> Vec<(String, String, Vec<u8>)> {
             }
             Form::Portable => {
                 let items = rust_portable::items(&variant.func, "kernel", &banner);
-                (format!("{} {:?}", items.distinct, items.in_place.map(|item| item.to_string())), Vec::new())
+                let in_place: Vec<_> = items.in_place.iter().map(|way| way.item.to_string()).collect();
+                (format!("{} {in_place:?}", items.distinct), Vec::new())
             }
         };
         (variant.plan.name.clone(), text, bytes)

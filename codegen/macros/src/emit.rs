@@ -86,7 +86,9 @@ fn raw_arguments(kernel: &KernelSpec, bits: u32) -> Vec<Raw> {
 }
 
 fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> TokenStream {
-    let contract = variants.first().expect("a spec has variants").plan.contract;
+    let first = variants.first().expect("a spec has variants");
+    let contract = first.plan.contract;
+    let sharing = rust_portable::sharing(&first.func.parameters);
     let bits = contract.limb_bits;
     let raw = raw_arguments(kernel, bits);
     let limb = format_ident!("u{bits}");
@@ -94,7 +96,7 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
     let module = format_ident!("{}", symbol(&kernel.kernel));
     let entries = variants.iter().map(|variant| variant_item(kernel, variant, &raw, &returns));
     let variants = variants.iter().map(|variant| variant_row(variant));
-    let reference = wrapper(kernel, &raw, &returns, &format_ident!("reference"), &Body::Reference(&module));
+    let reference = wrapper(kernel, &raw, &returns, &format_ident!("reference"), &Body::Reference(&module, &sharing));
     let types: Vec<_> = raw.iter().map(|raw| &raw.ty).collect();
     let from_words = raw.iter().map(|raw| &raw.from_word);
     let arguments = kernel.arguments.iter().map(|argument| argument_row(kernel, argument, bits));
@@ -244,21 +246,20 @@ fn variant_item(
         Form::Portable => {
             let safe = format!("{name}_safe");
             let items = rust_portable::items(&variant.func, &safe, &banner);
-            let (distinct, in_place) = (items.distinct, items.in_place);
-            let safe = format_ident!("{safe}");
-            let in_place_name = in_place.is_some().then(|| format_ident!("{safe}_in_place"));
-            let entry = wrapper(kernel, raw, returns, &name, &Body::Safe { safe: &safe, in_place: in_place_name });
-            quote!(#distinct #in_place #entry)
+            let (distinct, in_place) = (&items.distinct, items.in_place.iter().map(|in_place| &in_place.item));
+            let entry = wrapper(kernel, raw, returns, &name, &Body::Safe { safe: &safe, in_place: &items.in_place });
+            quote!(#distinct #(#in_place)* #entry)
         }
     }
 }
 
 /// What a raw entry over safe Rust calls.
 enum Body<'a> {
-    /// The plain reference of the kernel with this symbol; equal pointers go through a copy.
-    Reference(&'a Ident),
+    /// The plain reference of the kernel with this symbol; arguments that may share written memory go through copies when
+    /// one does.
+    Reference(&'a Ident, &'a [(u8, u8)]),
     /// Generated functions.
-    Safe { safe: &'a Ident, in_place: Option<Ident> },
+    Safe { safe: &'a str, in_place: &'a [rust_portable::InPlace] },
 }
 
 /// A raw entry that makes slices of its pointers and calls safe Rust.
@@ -270,55 +271,64 @@ fn wrapper(
     body: &Body<'_>,
 ) -> TokenStream {
     let ident = |name: &str| format_ident!("{name}");
-    let (mut distinct, mut in_place, mut equal) = (Vec::new(), Vec::new(), Vec::new());
-    let mut copies = Vec::new();
-    for argument in &kernel.arguments {
-        let own = ident(&argument.name.value);
-        match &argument.kind {
-            ArgumentKind::Limbs { count } => {
-                let count = ident(count);
-                let slice = if argument.access == Access::In {
-                    quote!(unsafe { ::core::slice::from_raw_parts(#own, #count) })
-                } else {
-                    quote!(unsafe { ::core::slice::from_raw_parts_mut(#own, #count) })
-                };
-                match argument.may_equal.first() {
-                    Some(other) => {
-                        let other = ident(other);
-                        equal.push(quote!(::core::ptr::eq(#own, #other.cast_const())));
-                        copies.push(quote!(let #own = #slice.to_vec();));
-                        if let Body::Reference(_) = body {
-                            in_place.push(quote!(&#own));
-                        }
-                    }
-                    None => in_place.push(slice.clone()),
+    // Each argument of the safe call, with its index; counts are the slices' lengths.
+    let passed: Vec<(u8, TokenStream)> = (0u8..)
+        .zip(&kernel.arguments)
+        .filter_map(|(index, argument)| {
+            let own = ident(&argument.name.value);
+            match &argument.kind {
+                ArgumentKind::Limbs { count } => {
+                    let count = ident(count);
+                    Some((
+                        index,
+                        if argument.access == Access::In {
+                            quote!(unsafe { ::core::slice::from_raw_parts(#own, #count) })
+                        } else {
+                            quote!(unsafe { ::core::slice::from_raw_parts_mut(#own, #count) })
+                        },
+                    ))
                 }
-                distinct.push(slice);
+                ArgumentKind::Count { .. } => None,
+                ArgumentKind::Limb => Some((index, quote!(#own))),
             }
-            ArgumentKind::Count { .. } => {}
-            ArgumentKind::Limb => {
-                distinct.push(quote!(#own));
-                in_place.push(quote!(#own));
-            }
-        }
-    }
-    let (call, call_in_place) = match body {
-        Body::Reference(module) => {
-            (quote!(::kiln_kernels::reference::#module), quote!(::kiln_kernels::reference::#module))
-        }
-        Body::Safe { safe, in_place } => (quote!(#safe), quote!(#in_place)),
+        })
+        .collect();
+    let equal = |(reader, writer): &(u8, u8)| {
+        let (reader, writer) = (&raw[usize::from(*reader)].name, &raw[usize::from(*writer)].name);
+        quote!(::core::ptr::eq(#reader, #writer.cast_const()))
     };
-    let copies = if let Body::Reference(_) = body { quote!(#(#copies)*) } else { TokenStream::new() };
-    let dispatch = if equal.is_empty() {
-        quote!(#call(#(#distinct),*))
-    } else {
-        quote! {
-            if #(#equal)||* {
-                #copies
-                #call_in_place(#(#in_place),*)
-            } else {
-                #call(#(#distinct),*)
+    let all = passed.iter().map(|(_, value)| value);
+    let dispatch = match body {
+        Body::Reference(module, sharing) => {
+            let call = quote!(::kiln_kernels::reference::#module);
+            let shares = |index: u8| sharing.iter().any(|(reader, _)| *reader == index);
+            let copies = passed.iter().filter(|(index, _)| shares(*index)).map(|(index, value)| {
+                let name = &raw[usize::from(*index)].name;
+                quote!(let #name = #value.to_vec();)
+            });
+            let copied = passed.iter().map(|(index, value)| {
+                let name = &raw[usize::from(*index)].name;
+                if shares(*index) { quote!(&#name) } else { value.clone() }
+            });
+            let equal = sharing.iter().map(equal);
+            quote! {
+                if false #(|| #equal)* {
+                    #(#copies)*
+                    #call(#(#copied),*)
+                } else {
+                    #call(#(#all),*)
+                }
             }
+        }
+        Body::Safe { safe, in_place } => {
+            let call = ident(safe);
+            let ways = in_place.iter().map(|way| {
+                let (call, equal) = (ident(&way.ident), way.shares.iter().map(equal));
+                let own = passed.iter().filter(|(index, _)| way.shares.iter().all(|(reader, _)| reader != index));
+                let own = own.map(|(_, value)| value);
+                quote!(if #(#equal)&&* { #call(#(#own),*) } else)
+            });
+            quote!(#(#ways)* { #call(#(#all),*) })
         }
     };
     let parameters: Vec<_> = raw

@@ -21,8 +21,12 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
     for parameter in &func.parameters {
         let name = &parameter.name;
         let line = match parameter.kind {
-            ParameterKind::Pointer { element_bytes, count, writes, .. } => {
-                let rights = if writes { "read and written" } else { "only read" };
+            ParameterKind::Pointer { element_bytes, count, reads, writes, .. } => {
+                let rights = match (reads, writes) {
+                    (true, true) => "read and written",
+                    (false, _) => "only written",
+                    (true, false) => "only read",
+                };
                 let count = &func.parameters[usize::from(count)].name;
                 let equal: Vec<&str> = parameter
                     .may_equal

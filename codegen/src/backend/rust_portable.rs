@@ -4,7 +4,7 @@
 //! The shape that it prints: in each body, all accesses come before the pointers walk on. A body's limbs are split off the
 //! slices once, as arrays, so that the accesses inside need no bounds checks.
 
-use crate::ir::{Func, Inst, Mem, Node, Operand, ParameterKind, Space, VReg, Virtual};
+use crate::ir::{Func, Inst, Mem, Node, Operand, Parameter, ParameterKind, Space, VReg, Virtual};
 use crate::isa::Op;
 use crate::isa::base::Base;
 use crate::isa::portable::Portable;
@@ -17,8 +17,56 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct PortableItems {
     /// `fn ident(r: &mut [u64], a: &[u64], w: u64) -> u64`: counts are the slices' lengths.
     pub distinct: TokenStream,
-    /// `fn ident_in_place(r: &mut [u64], w: u64) -> u64`, where the contract allows equal pointers.
-    pub in_place: Option<TokenStream>,
+    /// One for each way that arguments which are only read may be the memory of one that is written.
+    pub in_place: Vec<InPlace>,
+}
+
+/// `fn ident_in_place(r: &mut [u64], w: u64) -> u64`: some arguments share the slice of another.
+#[derive(Debug)]
+pub struct InPlace {
+    /// The arguments without a slice of their own, each with the written argument whose memory it is.
+    pub shares: Vec<(u8, u8)>,
+    /// The function's name.
+    pub ident: String,
+    /// The function.
+    pub item: TokenStream,
+}
+
+/// The pairs of an argument that is only read and a written one that may be the same memory, directly or by way of other
+/// arguments that are only read.
+pub fn sharing(parameters: &[Parameter<VReg>]) -> Vec<(u8, u8)> {
+    let written = |index: usize| matches!(parameters[index].kind, ParameterKind::Pointer { writes: true, .. });
+    let equal = |a: usize, b: usize| {
+        let names = |a: usize, b: usize| parameters[a].may_equal.iter().any(|other| usize::from(*other) == b);
+        names(a, b) || names(b, a)
+    };
+    let mut pairs = Vec::new();
+    for writer in (0..parameters.len()).filter(|index| written(*index)) {
+        let mut class = vec![writer];
+        let mut next = 0;
+        while next < class.len() {
+            let more = (0..parameters.len()).filter(|other| !class.contains(other) && !written(*other));
+            let more: Vec<usize> = more.filter(|other| equal(class[next], *other)).collect();
+            class.extend(more);
+            next += 1;
+        }
+        pairs.extend(class[1..].iter().map(|reader| (*reader as u8, writer as u8)));
+    }
+    pairs
+}
+
+/// Every non-empty choice of pairs with each reader at most once; the largest first.
+fn choices(pairs: &[(u8, u8)]) -> Vec<Vec<(u8, u8)>> {
+    let mut all = vec![Vec::new()];
+    for pair in pairs {
+        let with = |chosen: &Vec<(u8, u8)>| chosen.iter().copied().chain([*pair]).collect();
+        let free = |chosen: &&Vec<(u8, u8)>| chosen.iter().all(|(reader, _)| *reader != pair.0);
+        let more: Vec<Vec<(u8, u8)>> = all.iter().filter(free).map(with).collect();
+        all.extend(more);
+    }
+    all.retain(|chosen| !chosen.is_empty());
+    all.sort_by_key(|chosen| core::cmp::Reverse(chosen.len()));
+    all
 }
 
 /// Prints `func`. Both functions panic when the slices' lengths differ.
@@ -26,9 +74,18 @@ pub struct PortableItems {
 /// # Panics
 /// On IR that is not of the portable ISA or not of the shape described above: a fault of a family.
 pub fn items(func: &Func<Virtual>, ident: &str, banner: &str) -> PortableItems {
-    let distinct = Printer::new(func, false).function(&format_ident!("{ident}"), banner);
-    let shares = func.parameters.iter().any(|parameter| !parameter.may_equal.is_empty());
-    let in_place = shares.then(|| Printer::new(func, true).function(&format_ident!("{ident}_in_place"), banner));
+    let distinct = Printer::new(func, &[]).function(&format_ident!("{ident}"), banner);
+    let choices = choices(&sharing(&func.parameters));
+    let alone = choices.len() == 1;
+    let in_place = choices.into_iter().map(|shares| {
+        let mut ident = format!("{ident}_in_place");
+        for index in shares.iter().flat_map(|(reader, writer)| [*reader, *writer]).filter(|_| !alone) {
+            ident = format!("{ident}_{}", func.parameters[usize::from(index)].name);
+        }
+        let item = Printer::new(func, &shares).function(&format_ident!("{ident}"), banner);
+        InPlace { shares, ident, item }
+    });
+    let in_place = in_place.collect();
     PortableItems { distinct, in_place }
 }
 
@@ -43,12 +100,12 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn new(func: &'a Func<Virtual>, in_place: bool) -> Printer<'a> {
+    fn new(func: &'a Func<Virtual>, shares: &[(u8, u8)]) -> Printer<'a> {
         let mut slice_of = BTreeMap::new();
         for (index, parameter) in func.parameters.iter().enumerate() {
             if let ParameterKind::Pointer { .. } = parameter.kind {
                 let own = u8::try_from(index).expect("few parameters");
-                let target = if in_place { parameter.may_equal.first().copied().unwrap_or(own) } else { own };
+                let target = shares.iter().find(|(reader, _)| *reader == own).map_or(own, |(_, writer)| *writer);
                 slice_of.insert(own, target);
             }
         }

@@ -78,9 +78,12 @@ pub(super) fn cases(kernel: &Kernel, lengths: Lengths, options: &Options) -> Vec
                 add(n, None, turn(0), Placement::Canaries);
                 add(n, Some(Pattern::Ones), turn(1), Placement::Canaries);
                 if lengths.exact.is_some() {
-                    // One n alone: as many operands as the others get in all their tails.
-                    for by in 0..16 {
-                        add(n, Some(Pattern::ALL[by % Pattern::ALL.len()]), turn(by), Placement::Canaries);
+                    // One n alone: every pattern in every aliasing, and as many operands as the others get in all their
+                    // tails.
+                    let patterns = Pattern::ALL.len();
+                    for by in 0..16.max(patterns * aliasings.len()) {
+                        let (pattern, round) = (by % patterns, by / patterns);
+                        add(n, Some(Pattern::ALL[pattern]), turn(pattern + round), Placement::Canaries);
                     }
                 }
             }

@@ -203,9 +203,11 @@ impl Aliasing {
         let with = |pairs: &[(usize, usize)]| {
             let mut owner = own.clone();
             for &(reads, writes) in pairs {
-                // Follow the owner, so that a = b and b = r put all three in r; a reader that has moved stays.
-                if owner[reads] == reads && owner[writes] != reads {
-                    owner[reads] = owner[writes];
+                // Follow the owner and take along who is here already, so that a = b and b = r put all three in r, in
+                // either order; a reader that has moved stays.
+                let to = owner[writes];
+                if owner[reads] == reads && to != reads {
+                    owner.iter_mut().filter(|owner| **owner == reads).for_each(|owner| *owner = to);
                 }
             }
             Aliasing(owner)

@@ -191,8 +191,8 @@ fn rust(compiled: &Compiled<'_>, banner: &str) -> Result<String, syn::Error> {
         Last::Portable => {
             let items = rust_portable::items(&compiled.func, &ident, banner);
             let mut file: syn::File = syn::parse2(items.distinct)?;
-            if let Some(in_place) = items.in_place {
-                file.items.extend(syn::parse2::<syn::File>(in_place)?.items);
+            for in_place in items.in_place {
+                file.items.extend(syn::parse2::<syn::File>(in_place.item)?.items);
             }
             file
         }
