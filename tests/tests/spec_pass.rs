@@ -1,5 +1,6 @@
 //! Does every shipped spec parse, and does no damage to one make the parser panic or point outside the file?
 
+use kiln_codegen::compile::compile;
 use kiln_codegen::error::Problem;
 use kiln_codegen::spec::{self, Access, ArgumentKind, BackEdge, SourceFile, Specs, Vocabulary};
 use proptest::prelude::*;
@@ -113,6 +114,22 @@ fn the_schema_covers_both_kinds_and_every_key_is_described() {
     let features = &schema["oneOf"][1]["properties"]["features"]["items"]["enum"];
     assert!(features.as_array().expect("words").iter().any(|word| word == "vaes"));
     assert!(!schema.to_string().contains("null"), "TOML has no null");
+}
+
+#[test]
+fn the_largest_count_can_be_built() {
+    let mut files = shipped();
+    files.retain(|file| file.path.contains("cpus/") || file.path.ends_with("limb64_mul_add.toml"));
+    for file in &mut files {
+        let text = String::from_utf8(file.bytes.clone()).expect("UTF-8");
+        let text = text.replace("max = 65536", "max = 67108863").replace("unroll = [1,", "unroll = [1, 3, 63,");
+        file.bytes = text.into_bytes();
+    }
+    let specs = Specs::parse(&files, &words()).unwrap_or_else(|problems| panic!("{problems}"));
+    let built = compile(&specs).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(built.iter().any(|variant| variant.plan.name.ends_with("mulx.u63")));
+    let ArgumentKind::Count { max, .. } = specs.kernels[0].arguments[2].kind else { panic!("n is a count") };
+    assert_eq!(max, 67_108_863);
 }
 
 #[test]

@@ -65,15 +65,16 @@ pub(crate) struct ArgumentTable {
     pub secret: Option<At<bool>>,
 }
 
-/// The bounds of a count.
+/// The bounds of a count. They end at 2^26 - 1, which is 67108863: below 2^26 a division by any unroll is one exact
+/// multiplication with its reciprocal of 32 bits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CountTable {
     /// The smallest allowed.
-    #[schemars(required, range(max = 4294967296_u64))]
+    #[schemars(required, range(max = 67108863_u64))]
     pub min: Option<At<u64>>,
     /// The largest allowed.
-    #[schemars(required, range(max = 4294967296_u64))]
+    #[schemars(required, range(max = 67108863_u64))]
     pub max: Option<At<u64>>,
 }
 
