@@ -11,6 +11,8 @@ pub enum Reason {
         /// What the system said.
         error: std::io::ErrorKind,
     },
+    /// A pipe, a device, or a folder where a spec is looked for.
+    NotAFile,
     /// A folder holds no spec.
     NoSpecs,
     /// A file is larger than any spec.
@@ -234,6 +236,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::CannotRead { error } => write!(f, "cannot be read: {error}"),
+            Reason::NotAFile => f.write_str("is not a regular file"),
             Reason::NoSpecs => f.write_str("holds no specs: no .toml file in it, in kernels/ or in cpus/"),
             Reason::TooLarge { bytes, limit } => write!(f, "is too large for a spec: {bytes} bytes, at most {limit}"),
             Reason::TooDeep { dots } => {
