@@ -17,7 +17,7 @@ pub(crate) struct KernelFile {
     /// The kernel's name: FAMILY.OPERATION.
     #[schemars(required, extend("x-words" = "kernels"))]
     pub kernel: Option<At<String>>,
-    /// What the kernel computes, for people; printed above every variant.
+    /// What the kernel computes, for people: one line without control characters; printed above every variant.
     #[schemars(required, length(min = 1))]
     pub math: Option<At<String>>,
     /// What the function returns; nothing when absent.
