@@ -4,7 +4,7 @@
 
 mod reason;
 
-pub use reason::{Kind, Noun, Reason, Shown};
+pub use reason::{Kind, Noun, Reason, Shown, is_unseen, visible};
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -18,6 +18,10 @@ pub struct Source(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    file: String,
+    text: String,
+    /// Name and text as a terminal may show them: the name with unseen characters spelt out, the text with a `?` for each
+    /// of their bytes, so that every span stays right.
     named: NamedSource<String>,
     line_starts: Vec<usize>,
 }
@@ -26,17 +30,18 @@ impl Source {
     /// A source from the file's name, as the messages shall show it, and its text.
     pub fn new(file: &str, text: &str) -> Source {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Source(Arc::new(Inner { named: NamedSource::new(file, text.to_owned()), line_starts }))
+        let named = NamedSource::new(visible(file), harmless(text));
+        Source(Arc::new(Inner { file: file.to_owned(), text: text.to_owned(), named, line_starts }))
     }
 
     /// The file's name.
     pub fn file(&self) -> &str {
-        self.0.named.name()
+        &self.0.file
     }
 
     /// The file's text.
     pub fn text(&self) -> &str {
-        self.0.named.inner()
+        &self.0.text
     }
 
     /// Line and column of a byte offset, both from 1, the column in characters (a byte-order mark is not one). An
@@ -52,6 +57,21 @@ impl Source {
         let before = text.get(start..offset).unwrap_or("");
         (line, before.trim_start_matches('\u{feff}').chars().count() + 1)
     }
+}
+
+/// The text with `?` for each byte of an unseen character, line ends and tabs apart.
+fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let line_end = character == '\r' && characters.peek() == Some(&'\n');
+        if is_unseen(character) && !matches!(character, '\n' | '\t') && !line_end {
+            shown.extend(std::iter::repeat_n('?', character.len_utf8()));
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
 }
 
 /// The way out of a problem.
@@ -161,20 +181,21 @@ impl Problem {
         self
     }
 
-    /// The message without file and place: the reason, and the hint.
+    /// The message without file and place: the reason, and the hint. Unseen characters of the user's words are spelt out.
     pub fn message(&self) -> String {
         match &self.hint {
-            Some(hint) => format!("{}; {hint}", self.reason),
-            None => self.reason.to_string(),
+            Some(hint) => visible(&format!("{}; {hint}", self.reason)),
+            None => visible(&self.reason.to_string()),
         }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = visible(&self.file);
         match self.span {
-            Some(_) => write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message()),
-            None => write!(f, "{}: {}", self.file, self.message()),
+            Some(_) => write!(f, "{file}:{}:{}: {}", self.line, self.column, self.message()),
+            None => write!(f, "{file}: {}", self.message()),
         }
     }
 }
@@ -332,6 +353,19 @@ mod tests {
         let contents = code.read_span(label.inner(), 1, 0).expect("inside the text");
         assert_eq!((contents.name(), contents.line()), (Some("x.toml"), 0));
         assert!(contents.data().starts_with(b"a = 1\nunroll = [0"));
+    }
+
+    #[test]
+    fn no_word_of_a_user_steers_the_terminal() {
+        let text = "a = 1 # \u{1b}[2J\u{9b}\u{202e}\r\n\tb = 2\n";
+        let source = Source::new("x\u{1b}\n.toml", text);
+        assert_eq!(source.text(), text);
+        assert_eq!(source.0.named.inner(), "a = 1 # ?[2J?????\r\n\tb = 2\n");
+        assert_eq!(source.0.named.inner().len(), text.len());
+        let reason = Reason::UnknownKey { key: "\u{7}\u{2066}k".into(), section: "[é]".into() };
+        let problem = Problem::at(&source, 0..1, reason);
+        let said = r"x\u{1b}\n.toml:1:1: unknown key `\u{7}\u{2066}k` in [é]";
+        assert_eq!(problem.to_string(), said);
     }
 
     #[test]

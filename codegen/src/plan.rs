@@ -86,10 +86,19 @@ fn variant_name(kernel: &str, strategy: &str, parameters: Parameters, schedule: 
     format!("{kernel}/{strategy}.{parameters}{schedule}")
 }
 
+/// The most variants of one kernel: far more than anybody can measure, and still soon made.
+const MOST: usize = 20_000;
+
+/// How many plans the strategies of a kernel ask for.
+fn count(kernel: &KernelSpec) -> usize {
+    let points = |strategy: &Strategy| strategy.back_edge.len() * strategy.unroll.len() + strategy.exact.len();
+    kernel.strategies.iter().map(|strategy| points(strategy) * strategy.schedule.len()).sum()
+}
+
 /// Every plan of every kernel, in the order of the specs: strategies as written; unrolled before exact; sizes as written.
 ///
 /// # Errors
-/// A kernel whose arguments are not those of the family's contract.
+/// A kernel whose arguments are not those of the family's contract, and one that asks for too many variants.
 pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
     let mut problems = Problems::new();
     let mut plans = Vec::new();
@@ -110,6 +119,12 @@ pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
                 continue;
             }
         };
+        let count = count(kernel);
+        if count > MOST {
+            let reason = Reason::TooManyVariants { count, limit: MOST };
+            problems.push(kernel.problem(kernel.kernel.span.clone(), reason, None));
+            continue;
+        }
         for strategy in &kernel.strategies {
             let startup: BTreeSet<u32> = strategy.startup.iter().map(|at| at.value).collect();
             for (parameters, at_startup) in parameters(strategy, &startup) {

@@ -1,6 +1,8 @@
 //! Does every shipped spec parse, and does no damage to one make the parser panic or point outside the file?
 
+use kiln_codegen::compile::compile;
 use kiln_codegen::error::Problem;
+use kiln_codegen::plan::plans;
 use kiln_codegen::spec::{self, Access, ArgumentKind, BackEdge, SourceFile, Specs, Vocabulary};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -113,6 +115,48 @@ fn the_schema_covers_both_kinds_and_every_key_is_described() {
     let features = &schema["oneOf"][1]["properties"]["features"]["items"]["enum"];
     assert!(features.as_array().expect("words").iter().any(|word| word == "vaes"));
     assert!(!schema.to_string().contains("null"), "TOML has no null");
+}
+
+#[test]
+fn the_largest_count_can_be_built() {
+    let mut files = shipped();
+    files.retain(|file| file.path.contains("cpus/") || file.path.ends_with("limb64_mul_add.toml"));
+    for file in &mut files {
+        let text = String::from_utf8(file.bytes.clone()).expect("UTF-8");
+        let text = text.replace("max = 65536", "max = 67108863").replace("unroll = [1,", "unroll = [1, 3, 63,");
+        file.bytes = text.into_bytes();
+    }
+    let specs = Specs::parse(&files, &words()).unwrap_or_else(|problems| panic!("{problems}"));
+    let built = compile(&specs).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(built.iter().any(|variant| variant.plan.name.ends_with("mulx.u63")));
+    let ArgumentKind::Count { max, .. } = specs.kernels[0].arguments[2].kind else { panic!("n is a count") };
+    assert_eq!(max, 67_108_863);
+}
+
+#[test]
+fn twenty_thousand_variants_are_too_many() {
+    let mut files = shipped();
+    files.retain(|file| file.path.ends_with("limb64_mul_add.toml"));
+    let text = String::from_utf8(files[0].bytes.clone()).expect("UTF-8");
+    let head = &text[..text.find("[[strategy]]").expect("a strategy")];
+    let list = (1..=64).map(|unroll| unroll.to_string()).collect::<Vec<_>>().join(", ");
+    let cpus: Vec<String> = (0..200).map(|cpu| format!("cpu{cpu}")).collect();
+    let strategy = |many: usize| {
+        let schedule = format!("schedule = [\"{}\"]", cpus[..many].join("\", \""));
+        format!("{head}[[strategy]]\nname = \"mul\"\nunroll = [{list}]\nexact = [{list}]\n{schedule}\n")
+    };
+    for cpu in &cpus {
+        files.push(SourceFile { path: format!("cpus/{cpu}.toml"), bytes: b"features = []\n".to_vec() });
+    }
+    for (many, expected) in [(156, None), (157, Some("ask for 20096 variants, at most 20000"))] {
+        files[0].bytes = strategy(many).into_bytes();
+        let specs = Specs::parse(&files, &words()).unwrap_or_else(|problems| panic!("{problems}"));
+        match (plans(&specs), expected) {
+            (Ok(plans), None) => assert_eq!(plans.len(), many * 128),
+            (Err(problems), Some(expected)) => assert!(problems.to_string().contains(expected), "{problems}"),
+            (plans, _) => panic!("{many}: {:?}", plans.map(|plans| plans.len())),
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub enum Reason {
         /// What the system said.
         error: std::io::ErrorKind,
     },
+    /// A pipe, a device, or a folder where a spec is looked for.
+    NotAFile,
     /// A folder holds no spec.
     NoSpecs,
     /// A file is larger than any spec.
@@ -104,6 +106,13 @@ pub enum Reason {
     Empty {
         /// What the value is called.
         label: String,
+    },
+    /// A text with a character that is not seen itself, but changes how what is around it is shown.
+    Unseen {
+        /// What the text is called.
+        label: String,
+        /// The character.
+        character: char,
     },
     /// A list with the wrong number of items.
     WrongLength {
@@ -217,6 +226,13 @@ pub enum Reason {
         /// What was computed from the emitted instructions.
         computed: Vec<String>,
     },
+    /// A spec that asks for more variants of its kernel than can be meant.
+    TooManyVariants {
+        /// How many it asks for.
+        count: usize,
+        /// The most that are made.
+        limit: usize,
+    },
     /// A variant needs more registers than there are.
     TooManyRegisters {
         /// The variant's name.
@@ -234,6 +250,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::CannotRead { error } => write!(f, "cannot be read: {error}"),
+            Reason::NotAFile => f.write_str("is not a regular file"),
             Reason::NoSpecs => f.write_str("holds no specs: no .toml file in it, in kernels/ or in cpus/"),
             Reason::TooLarge { bytes, limit } => write!(f, "is too large for a spec: {bytes} bytes, at most {limit}"),
             Reason::TooDeep { dots } => {
@@ -270,6 +287,10 @@ impl fmt::Display for Reason {
             }
             Reason::OutOfRange { label, range, got } => write!(f, "{label} must be {range}, got {got}"),
             Reason::Empty { label } => write!(f, "{label} must not be empty"),
+            Reason::Unseen { label, character } => {
+                let code = u32::from(*character);
+                write!(f, "{label} must be one line of characters that can be seen, got U+{code:04X}")
+            }
             Reason::WrongLength { label, expected, got } => {
                 let plural = if *got == 1 { "" } else { "s" };
                 write!(f, "{label} must be [{expected}], got {got} item{plural}")
@@ -306,6 +327,9 @@ impl fmt::Display for Reason {
                 listed(stated),
                 listed(computed)
             ),
+            Reason::TooManyVariants { count, limit } => {
+                write!(f, "the strategies ask for {count} variants, at most {limit}: shorten the lists")
+            }
             Reason::TooManyRegisters { variant, needed, available } => {
                 write!(f, "{variant} needs {needed} registers, and there are {available}")
             }
@@ -405,6 +429,26 @@ impl fmt::Display for Kind {
     }
 }
 
+/// Whether a character is not seen itself, but changes how a terminal shows what is around it: a control character, or one
+/// that turns the direction of the text.
+pub fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text with every unseen character spelt out, as `\u{1b}`.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_unseen(character) {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
 /// A piece of a user's text that is fit for a message: one line, no control characters, at most 60 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown(String);
@@ -420,7 +464,7 @@ impl Shown {
                 shown.push('…');
                 break;
             }
-            if character.is_control() {
+            if is_unseen(character) {
                 shown.extend(character.escape_default());
             } else {
                 shown.push(character);

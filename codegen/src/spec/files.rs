@@ -3,6 +3,7 @@
 use crate::error::{Problem, Problems, Reason};
 use crate::spec::document::LARGEST;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub fn read_paths<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<SourceFile>, Proble
 /// The files that can be read, and the problems with the others.
 pub(crate) fn read_what_can_be<P: AsRef<Path>>(paths: &[P]) -> (Vec<SourceFile>, Problems) {
     let mut problems = Problems::new();
-    let mut files: BTreeMap<String, SourceFile> = BTreeMap::new();
+    let mut files: BTreeMap<PathBuf, SourceFile> = BTreeMap::new();
     for path in paths {
         let path = path.as_ref();
         let found = if path.is_dir() { folder(path, &mut problems) } else { vec![path.to_owned()] };
@@ -44,13 +45,15 @@ pub(crate) fn read_what_can_be<P: AsRef<Path>>(paths: &[P]) -> (Vec<SourceFile>,
             let name = name(&path);
             match bytes(&path) {
                 Ok(bytes) => {
-                    files.insert(name.clone(), SourceFile { path: name, bytes });
+                    files.insert(path, SourceFile { path: name, bytes });
                 }
                 Err(reason) => problems.push(Problem::whole(&name, reason)),
             }
         }
     }
-    (files.into_values().collect(), problems)
+    let mut files: Vec<SourceFile> = files.into_values().collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    (files, problems)
 }
 
 fn folder(dir: &Path, problems: &mut Problems) -> Vec<PathBuf> {
@@ -76,7 +79,7 @@ fn tomls(dir: &Path) -> io::Result<Vec<PathBuf>> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if path.extension().is_some_and(|extension| extension == "toml") && !hidden && !path.is_dir() {
+        if path.extension().is_some_and(|extension| extension == "toml") && !hidden {
             found.push(path);
         }
     }
@@ -86,6 +89,10 @@ fn tomls(dir: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn bytes(path: &Path) -> Result<Vec<u8>, Reason> {
     let cannot = |error: io::Error| Reason::CannotRead { error: error.kind() };
+    // Before it is opened: to open a pipe is to wait for whoever writes to it.
+    if !fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(Reason::NotAFile);
+    }
     let file = File::open(path).map_err(cannot)?;
     let size = file.metadata().map_err(cannot)?.len();
     let mut bytes = Vec::new();
@@ -94,6 +101,14 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Reason> {
     if read > LARGEST { Err(Reason::TooLarge { bytes: size.max(read), limit: LARGEST }) } else { Ok(bytes) }
 }
 
+/// A path for messages. Bytes that are not UTF-8 are spelt out, so that two paths which differ only there have two names.
 fn name(path: &Path) -> String {
-    path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
+    let mut name = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        name.push_str(&chunk.valid().replace(std::path::MAIN_SEPARATOR, "/"));
+        for byte in chunk.invalid() {
+            let _ = write!(name, "\\x{byte:02x}");
+        }
+    }
+    name
 }

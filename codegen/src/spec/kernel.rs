@@ -1,7 +1,7 @@
 //! The meaning of a kernel spec: names that must exist, choices that must agree. What the walk has already refused is
 //! not refused again in other words.
 
-use crate::error::{Hint, Noun, Problem, Problems, Reason, Shown, Source};
+use crate::error::{Hint, Noun, Problem, Problems, Reason, Shown, Source, is_unseen};
 use crate::spec::place::At;
 use crate::spec::raw::{ArgumentTable, KernelFile, List, StrategyTable};
 use crate::spec::types::{Access, Argument, ArgumentKind, BackEdge, KernelSpec, Strategy};
@@ -21,6 +21,9 @@ pub(crate) struct Check<'c> {
 
 /// The kernel of a file; nothing when a part of it is missing, which is then among the problems.
 pub(crate) fn kernel(file: KernelFile, hash: &str, check: &mut Check) -> Option<KernelSpec> {
+    if let Some(math) = &file.math {
+        check.can_be_seen("math", math);
+    }
     let arguments = check.arguments(file.argument.as_deref().unwrap_or_default());
     let count = first_count(&arguments);
     let sizes = file.sizes.map(|sizes| sizes.value).unwrap_or_default();
@@ -51,6 +54,18 @@ fn first_count(arguments: &[Option<Argument>]) -> Option<(String, u64, u64)> {
 impl Check<'_> {
     fn report(&mut self, span: Range<usize>, reason: Reason, hint: Option<Hint>) {
         self.problems.push(Problem::at(self.source, span, reason).hint(hint));
+    }
+
+    /// A text that is printed must not steer the terminal, nor end the comment that it becomes.
+    fn can_be_seen(&mut self, label: &str, text: &At<String>) {
+        let Some(character) = text.chars().find(|&character| is_unseen(character)) else { return };
+        // As written when it is written as itself; an escape has the place of the whole text.
+        let written = self.source.text().get(text.span.clone()).and_then(|written| written.find(character));
+        let span = written.map_or(text.span.clone(), |at| {
+            let start = text.span.start + at;
+            start..start + character.len_utf8()
+        });
+        self.report(span, Reason::Unseen { label: label.to_owned(), character }, None);
     }
 
     fn arguments(&mut self, tables: &[At<ArgumentTable>]) -> Vec<Option<Argument>> {

@@ -17,7 +17,7 @@ pub(crate) struct KernelFile {
     /// The kernel's name: FAMILY.OPERATION.
     #[schemars(required, extend("x-words" = "kernels"))]
     pub kernel: Option<At<String>>,
-    /// What the kernel computes, for people; printed above every variant.
+    /// What the kernel computes, for people: one line without control characters; printed above every variant.
     #[schemars(required, length(min = 1))]
     pub math: Option<At<String>>,
     /// What the function returns; nothing when absent.
@@ -65,15 +65,16 @@ pub(crate) struct ArgumentTable {
     pub secret: Option<At<bool>>,
 }
 
-/// The bounds of a count.
+/// The bounds of a count. They end at 2^26 - 1, which is 67108863: below 2^26 a division by any unroll is one exact
+/// multiplication with its reciprocal of 32 bits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CountTable {
     /// The smallest allowed.
-    #[schemars(required, range(max = 4294967296_u64))]
+    #[schemars(required, range(max = 67108863_u64))]
     pub min: Option<At<u64>>,
     /// The largest allowed.
-    #[schemars(required, range(max = 4294967296_u64))]
+    #[schemars(required, range(max = 67108863_u64))]
     pub max: Option<At<u64>>,
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use kiln_codegen::error::{Problem, Problems};
+use kiln_codegen::error::{Problem, Problems, visible};
 use kiln_runtime::isolate::CannotStart;
 use kiln_runtime::settings::Malformed;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
@@ -19,6 +19,8 @@ pub enum Failure {
     Settings(Vec<Malformed>),
     /// Specs that are wrong.
     Specs(Problems),
+    /// Specs of the folder of `KILN_SPECS` that are wrong.
+    SpecsOfVariable(Problems),
     /// A word that selects no kernel.
     UnknownKernel(Nearest),
     /// A word that names no variant.
@@ -44,6 +46,7 @@ impl Failure {
         match self {
             Failure::Settings(_)
             | Failure::Specs(_)
+            | Failure::SpecsOfVariable(_)
             | Failure::UnknownKernel(_)
             | Failure::UnknownVariant(_)
             | Failure::NoSuchForm { .. } => 2,
@@ -57,11 +60,17 @@ impl Failure {
         match self {
             Failure::Settings(malformed) => malformed.iter().map(|one| format!("{error} {one}\n")).collect(),
             Failure::Specs(problems) => problems_text(problems, canvas, pictures),
+            Failure::SpecsOfVariable(problems) => {
+                let text = problems_text(problems, canvas, pictures);
+                format!("{text}{error} the folder of KILN_SPECS cannot be used\n")
+            }
             Failure::UnknownKernel(nearest) => {
                 let hint = if nearest.given.contains('/') { "; `kiln show` takes variants" } else { "" };
-                format!("{error} no kernel matches `{}`{nearest}{hint}\n", nearest.given)
+                format!("{error} no kernel matches `{}`{nearest}{hint}\n", visible(&nearest.given))
             }
-            Failure::UnknownVariant(nearest) => format!("{error} there is no variant `{}`{nearest}\n", nearest.given),
+            Failure::UnknownVariant(nearest) => {
+                format!("{error} there is no variant `{}`{nearest}\n", visible(&nearest.given))
+            }
             Failure::NoSuchForm { variant, form, why } => {
                 format!("{error} {variant} cannot be shown as {}: {why}\n", form.word())
             }
@@ -77,7 +86,10 @@ impl From<Problems> for Failure {
     }
 }
 
-/// Every problem: in one line each, or with the line of the spec below it.
+/// Most problems that are drawn: more than anybody reads at once.
+const MOST_DRAWN: usize = 50;
+
+/// Every problem: in one line each, or the first ones with the line of the spec below it.
 pub fn problems_text(problems: &Problems, canvas: &Canvas, pictures: bool) -> String {
     if !pictures {
         return format!("{problems}\n");
@@ -90,13 +102,16 @@ pub fn problems_text(problems: &Problems, canvas: &Canvas, pictures: bool) -> St
     };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(canvas.width).with_links(false);
     let mut text = String::new();
-    for problem in problems {
+    for problem in problems.iter().take(MOST_DRAWN) {
         if handler.render_report(&mut text, &Pictured(problem)).is_err() {
             // A picture that cannot be drawn is no reason to lose the problem.
             let _ = writeln!(text, "{problem}");
         }
     }
     let count = problems.len();
+    if count > MOST_DRAWN {
+        let _ = writeln!(text, "and {} more", count - MOST_DRAWN);
+    }
     let _ =
         writeln!(text, "{}", canvas.paint(Tone::Bad, format!("{count} problem{}", if count == 1 { "" } else { "s" })));
     text
@@ -150,6 +165,23 @@ mod tests {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert!(text.is_ascii(), "{text}");
+    }
+
+    #[test]
+    fn at_most_fifty_problems_are_drawn() {
+        let source = Source::new("specs/x.toml", "\u{1b}[2J\n");
+        let mut problems = Problems::new();
+        for label in 0..53 {
+            problems.push(Problem::at(&source, 0..1, Reason::Empty { label: format!("label{label}") }));
+        }
+        let drawn = problems_text(&problems, &Canvas::plain(100), true);
+        assert_eq!(drawn.matches("must not be empty").count(), 50, "{drawn}");
+        assert!(drawn.ends_with("and 3 more\n53 problems\n"), "{drawn}");
+        assert!(drawn.contains("?[2J") && !drawn.contains('\u{1b}'), "{drawn}");
+        assert_eq!(problems_text(&problems, &Canvas::plain(100), false).lines().count(), 53);
+        let failure = Failure::SpecsOfVariable(problems);
+        assert!(failure.text(&Canvas::plain(100), false).ends_with("error: the folder of KILN_SPECS cannot be used\n"));
+        assert_eq!(failure.status(), 2);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use kiln_codegen::error::Problems;
 use kiln_kernels::catalogue::Kernel;
 use kiln_runtime::candidate::Candidate;
 use kiln_runtime::detect::{self, Native};
@@ -83,6 +84,8 @@ struct Context<'a> {
     settings: Settings,
     /// Folder of specs: the option, else the variable.
     folder: Option<PathBuf>,
+    /// Whether the folder is the variable's.
+    folder_of_variable: bool,
     canvas: Canvas,
     json: bool,
     hooks: &'a Hooks,
@@ -92,6 +95,11 @@ impl Context<'_> {
     /// The CPU, less what `KILN_FEATURES` takes away.
     fn cpu(&self) -> Native {
         detect::native().without(self.settings.removed_features)
+    }
+
+    /// Problems with the folder of specs, which names the variable if it is the variable's.
+    fn refused(&self, problems: Problems) -> Failure {
+        if self.folder_of_variable { Failure::SpecsOfVariable(problems) } else { Failure::Specs(problems) }
     }
 
     /// A line on standard error.
@@ -126,8 +134,10 @@ fn carry_out(args: Args, hooks: &Hooks) -> Result<bool, Failure> {
     if !settings.malformed.is_empty() && !matches!(args.command, Command::Explain { .. }) {
         return Err(Failure::Settings(settings.malformed));
     }
+    let folder_of_variable = args.specs.is_none() && settings.specs.is_some();
     let folder = args.specs.or_else(|| settings.specs.clone());
-    let context = Context { settings, folder, canvas: Canvas::for_stdout(), json: args.json, hooks };
+    let canvas = Canvas::for_stdout();
+    let context = Context { settings, folder, folder_of_variable, canvas, json: args.json, hooks };
     match args.command {
         Command::Tune { kernels, budget } => command::tune::run(&context, &kernels, budget),
         Command::List { kernels } => command::list::run(&context, &kernels),

@@ -1,11 +1,11 @@
 //! Progress of long work: on standard error, and only if that is a terminal.
 
 use std::io::IsTerminal;
-use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar over so many steps. It vanishes when it is dropped.
+/// A bar over so many steps. It vanishes when it is dropped. It moves with the steps, not with the clock: that would take a
+/// thread, which the system may refuse.
 pub struct Progress(ProgressBar);
 
 impl Progress {
@@ -17,7 +17,6 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("  {spinner} {bar:24} {pos:>3}/{len} {wide_msg}") {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(Duration::from_millis(120));
         Progress(bar)
     }
 

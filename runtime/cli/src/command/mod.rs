@@ -25,7 +25,7 @@ use crate::names::select;
 pub fn specs(context: &Context<'_>) -> Result<Provider, Failure> {
     match &context.folder {
         None => Ok(Provider::shipped()),
-        Some(folder) => Ok(Provider::with_folder(folder)?),
+        Some(folder) => Provider::with_folder(folder).map_err(|problems| context.refused(problems)),
     }
 }
 
@@ -67,9 +67,9 @@ pub fn lineups(context: &Context<'_>, provider: &Provider, words: &[String]) -> 
     for kernel in select(&shipped, |kernel| kernel.name, words)? {
         let provided = match context.folder {
             None => Provided::default(),
-            Some(_) => provider.provide(kernel)?,
+            Some(_) => provider.provide(kernel).map_err(|problems| context.refused(problems))?,
         };
-        let kernel = provider.kernel(kernel)?;
+        let kernel = provider.kernel(kernel).map_err(|problems| context.refused(problems))?;
         let mut made = provided.candidates;
         made.extend((context.hooks.candidates)(kernel));
         let left_out =

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use kiln_codegen::compile::compile_plan;
-use kiln_codegen::error::{Problem, Problems};
+use kiln_codegen::error::{Problem, Problems, visible};
 use kiln_codegen::plan::plans;
 use kiln_codegen::spec::{self, Specs};
 use kiln_runtime::provide::Provider;
@@ -96,12 +96,13 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
     let ok = canvas.paint(Tone::Good, "ok");
     let mut text = String::new();
     for file in &document.files {
+        let name = visible(&file.file);
         text += &match (&file.kernel, &file.cpu) {
             (Some(kernel), _) => {
-                format!("{ok}  {}: kernel {kernel}, {} variants\n", file.file, file.variants.unwrap_or(0))
+                format!("{ok}  {name}: kernel {kernel}, {} variants\n", file.variants.unwrap_or(0))
             }
-            (None, Some(cpu)) => format!("{ok}  {}: CPU {cpu}\n", file.file),
-            (None, None) => format!("{ok}  {}\n", file.file),
+            (None, Some(cpu)) => format!("{ok}  {name}: CPU {cpu}\n"),
+            (None, None) => format!("{ok}  {name}\n"),
         };
     }
     text
