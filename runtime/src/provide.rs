@@ -11,6 +11,7 @@ use kiln_codegen::plan::{Plan, plans};
 use kiln_codegen::spec::{ArgumentKind, KernelSpec, SourceFile, Specs, read_folder};
 use kiln_kernels::catalogue::{Kernel, Origin, SpecText};
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -207,7 +208,10 @@ impl Provider {
 /// standard error and ignored. Size classes stay those that were compiled in.
 pub fn from_environment(kernel: &'static Kernel) -> Vec<Candidate> {
     static PROVIDER: OnceLock<Option<Provider>> = OnceLock::new();
-    let ignored = |problems: &Problems| eprintln!("kiln: KILN_SPECS is ignored: {problems}");
+    let ignored = |problems: &Problems| {
+        // `eprintln!` would panic if it cannot be written, and there is nowhere to say so.
+        let _ = writeln!(std::io::stderr(), "kiln: KILN_SPECS is ignored: {problems}");
+    };
     let provider = PROVIDER.get_or_init(|| {
         let folder = Settings::global().specs.as_ref()?;
         Provider::with_folder(folder).inspect_err(ignored).ok()
