@@ -222,7 +222,11 @@ impl Runtime {
                 let _ = writeln!(std::io::stderr(), "kiln: {malformed}; the variable is ignored");
             }
             let cpu = detect::native().without(settings.removed_features);
-            let prefer = prefer::preferences(&cpu);
+            #[cfg(feature = "machine")]
+            let own = crate::provide::in_environment().map(|provider| provider.preferences(&cpu));
+            #[cfg(not(feature = "machine"))]
+            let own = None;
+            let prefer = own.unwrap_or_else(|| prefer::preferences(&cpu));
             let tuner = Tuner::new(cpu, Options { prefer, ..Options::from_settings(settings) });
             let runtime = Runtime::new(tuner, settings.budget.unwrap_or(PROCESS_BUDGET));
             #[cfg(feature = "machine")]
