@@ -11,6 +11,7 @@
 
 use core::ffi::c_void;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
@@ -21,7 +22,7 @@ use crate::candidate::Candidate;
 use crate::detect;
 use crate::explain::CaseReport;
 use crate::prefer;
-use crate::settings::Settings;
+use crate::settings::{Glob, Settings};
 use crate::tune::{Contest, CpuBudget, Event, KERNEL_SHARE, Options, PROCESS_BUDGET, Remembered, Tuned, Tuner};
 
 const UNTUNED: u8 = 0;
@@ -53,8 +54,10 @@ struct Class {
 
 impl KernelSlots {
     fn new(kernel: &'static Kernel, runtime: &'static Runtime) -> KernelSlots {
-        let portable = kernel.variants.iter().find(|v| v.origin == Origin::Portable && v.exact.is_none());
-        // Without a portable variant the reference serves: slow, and the right answer.
+        let allowed = |name| !runtime.deny.iter().any(|glob| glob.matches(name));
+        let mut variants = kernel.variants.iter();
+        let portable = variants.find(|v| v.origin == Origin::Portable && v.exact.is_none() && allowed(v.name));
+        // Without a portable variant that may be used the reference serves: slow, and the right answer.
         let start = portable.map_or(kernel.reference, |variant| variant.entry).address().cast_mut();
         let mut sizes = kernel.sizes.to_vec();
         sizes.sort_unstable();
@@ -109,27 +112,45 @@ impl KernelSlots {
         if due && self.state.compare_exchange(state, TUNING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             // While another kernel is being tuned this one waits for a later use: two races at once would disturb each
             // other, and nobody blocks.
-            let next = self.runtime.tune_at_use(self, class.n).unwrap_or(state);
-            // Unless `Runtime::tune` has settled it meanwhile.
-            let _ = self.state.compare_exchange(TUNING, next, Ordering::Relaxed, Ordering::Relaxed);
+            // A panic is not repeated at every use: what the slots hold is right.
+            let mut turn = Turn { state: &self.state, next: SETTLED };
+            turn.next = self.runtime.tune_at_use(self, class.n).unwrap_or(state);
         }
     }
 
-    /// Puts decisions in force. Only verified candidates of this kernel get here.
+    /// Puts decisions in force. Only verified candidates of this kernel get here; where there is none, the reference does.
     fn install(&self, tuned: &Tuned) {
         for choice in &tuned.choices {
             let Some(class) = self.classes.iter().find(|class| class.n == choice.n) else { continue };
             let is_ours = |kernel: &'static Kernel| core::ptr::eq(kernel, self.kernel);
-            if is_ours(choice.exact.kernel()) && choice.exact.serves(class.n) {
-                class.exact.store(choice.exact.entry().address().cast_mut(), Ordering::Release);
+            let put =
+                |slot: &AtomicPtr<c_void>, entry: Entry| slot.store(entry.address().cast_mut(), Ordering::Release);
+            match &choice.exact {
+                Some(exact) if is_ours(exact.kernel()) && exact.serves(class.n) => put(&class.exact, exact.entry()),
+                Some(_) => {}
+                None => put(&class.exact, self.kernel.reference),
             }
-            if let Some(near) = &choice.near
-                && is_ours(near.kernel())
-                && near.candidate().exact().is_none()
-            {
-                class.near.store(near.entry().address().cast_mut(), Ordering::Release);
+            match &choice.near {
+                Some(near) if is_ours(near.kernel()) && near.candidate().exact().is_none() => {
+                    put(&class.near, near.entry());
+                }
+                Some(_) => {}
+                None => put(&class.near, self.kernel.reference),
             }
         }
+    }
+}
+
+/// A kernel's first use, or a later one that goes on: however it ends, nobody finds the kernel being tuned for ever.
+struct Turn<'a> {
+    state: &'a AtomicU8,
+    next: u8,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // Unless `Runtime::tune` has settled it meanwhile.
+        let _ = self.state.compare_exchange(TUNING, self.next, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
@@ -142,6 +163,8 @@ pub struct Runtime {
     reports: Mutex<BTreeMap<&'static str, Vec<CaseReport>>>,
     budget: Duration,
     source: Option<Source>,
+    /// What may not even serve before a kernel is tuned: the tuner's patterns when the runtime was made.
+    deny: Vec<Glob>,
 }
 
 /// Where candidates beside the shipped ones come from at a kernel's first use.
@@ -171,7 +194,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Runtime {
     /// A runtime with a tuner of the caller's; `budget` is the CPU time that first uses may spend on tuning in all.
     pub fn new(tuner: Tuner, budget: Duration) -> Runtime {
+        let deny = tuner.options().exclusions.deny.clone();
         Runtime {
+            deny,
             slots: Mutex::default(),
             tuning: Mutex::new(Tuning { tuner, spent: Duration::ZERO, unfinished: BTreeMap::new() }),
             reports: Mutex::default(),
@@ -193,10 +218,15 @@ impl Runtime {
         GLOBAL.get_or_init(|| {
             let settings = Settings::global();
             for malformed in &settings.malformed {
-                eprintln!("kiln: {malformed}; the variable is ignored");
+                // `eprintln!` would panic if it cannot be written, and there is nowhere to say so.
+                let _ = writeln!(std::io::stderr(), "kiln: {malformed}; the variable is ignored");
             }
             let cpu = detect::native().without(settings.removed_features);
-            let prefer = prefer::preferences(&cpu);
+            #[cfg(feature = "machine")]
+            let own = crate::provide::in_environment().map(|provider| provider.preferences(&cpu));
+            #[cfg(not(feature = "machine"))]
+            let own = None;
+            let prefer = own.unwrap_or_else(|| prefer::preferences(&cpu));
             let tuner = Tuner::new(cpu, Options { prefer, ..Options::from_settings(settings) });
             let runtime = Runtime::new(tuner, settings.budget.unwrap_or(PROCESS_BUDGET));
             #[cfg(feature = "machine")]
@@ -286,7 +316,8 @@ impl Runtime {
         slots.install(tuned);
         let previous = tuning.tuner.options_mut().previous.entry(slots.kernel.name.to_owned()).or_default();
         for choice in &tuned.choices {
-            let exact = choice.exact.candidate().short_name().to_owned();
+            let Some(exact) = &choice.exact else { continue };
+            let exact = exact.candidate().short_name().to_owned();
             let near =
                 choice.near.as_ref().map_or_else(|| exact.clone(), |near| near.candidate().short_name().to_owned());
             previous.insert(choice.n, Remembered { exact, near });

@@ -1,7 +1,7 @@
 //! Checks in a child process with a time limit, so that a crash or an endless loop is a finding and not the end.
 //!
 //! The parent starts a program (usually itself, with a hidden argument list) and writes the items, one a line. The child
-//! answers `ready`, then one line for each item as it finishes. Whatever else happens is laid at the door of the item in
+//! gets ready for them, which has a time limit of its own, answers `ready`, then one line for each item as it finishes. Whatever else happens is laid at the door of the item in
 //! flight, and a new child goes on with the rest. Knows nothing of what is checked.
 
 use std::ffi::OsString;
@@ -17,6 +17,9 @@ const DONE: &str = "kiln-done ";
 /// Longest line that is read from a child.
 const MAX_LINE: u64 = 1 << 20;
 
+/// Time for a child to get ready, unless it is given another: a large folder of specs takes long to generate.
+pub const START_LIMIT: Duration = Duration::from_secs(600);
+
 /// How to start a child.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -24,18 +27,20 @@ pub struct Program {
     pub path: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Longest time for one item, and for starting.
+    /// Longest time until it is ready.
+    pub start_limit: Duration,
+    /// Longest time for one item.
     pub limit: Duration,
 }
 
 impl Program {
-    /// This program itself, with other arguments.
+    /// This program itself, with other arguments. It has [`START_LIMIT`] to get ready.
     ///
     /// # Errors
     /// The system does not say where this program is.
     pub fn this(arguments: Vec<OsString>, limit: Duration) -> Result<Program, CannotStart> {
         let path = std::env::current_exe().map_err(|error| CannotStart::System(error.to_string()))?;
-        Ok(Program { path, arguments, limit })
+        Ok(Program { path, arguments, start_limit: START_LIMIT, limit })
     }
 }
 
@@ -181,7 +186,7 @@ impl Session {
             }),
         )?;
         let mut session = session;
-        match session.line() {
+        match session.line(program.start_limit) {
             Ok(line) if line == READY => Ok(session),
             Ok(line) => Err(CannotStart::NotReady(Cause::Garbage(abridged(&line)))),
             Err(cause) => Err(CannotStart::NotReady(cause)),
@@ -190,7 +195,7 @@ impl Session {
 
     /// The answer for the item at this position.
     fn next(&mut self, position: usize) -> Result<String, Cause> {
-        let line = self.line()?;
+        let line = self.line(self.limit)?;
         let answer = line.strip_prefix(DONE).and_then(|rest| rest.split_once(' '));
         match answer {
             Some((number, payload)) if number.parse() == Ok(position) => Ok(payload.to_owned()),
@@ -198,8 +203,8 @@ impl Session {
         }
     }
 
-    fn line(&mut self) -> Result<String, Cause> {
-        match self.lines.recv_timeout(self.limit) {
+    fn line(&mut self, limit: Duration) -> Result<String, Cause> {
+        match self.lines.recv_timeout(limit) {
             Ok(mut line) if line.last() == Some(&b'\n') => {
                 line.pop();
                 String::from_utf8(line)
@@ -210,10 +215,10 @@ impl Session {
                 Some(status) => cause_of(status),
                 None => Cause::Garbage(abridged(&String::from_utf8_lossy(&line))),
             }),
-            Err(RecvTimeoutError::Timeout) => Err(Cause::TimedOut(self.limit)),
+            Err(RecvTimeoutError::Timeout) => Err(Cause::TimedOut(limit)),
             Err(RecvTimeoutError::Disconnected) => Err(match self.ended() {
                 Some(status) => cause_of(status),
-                None => Cause::TimedOut(self.limit),
+                None => Cause::TimedOut(limit),
             }),
         }
     }
@@ -277,18 +282,22 @@ fn signal_name(signal: i32) -> Option<&'static str> {
     }
 }
 
-/// The child's side: reads the items from standard input, checks one after the other, and writes an answer for each to
-/// standard output. An answer is one line; line breaks in it become blanks.
+/// The child's side: reads the items from standard input, gets ready for them, checks one after the other, and writes an
+/// answer for each to standard output. An answer is one line; line breaks in it become blanks. On Linux the child dies with
+/// its parent from now on.
 ///
 /// # Errors
 /// The parent is gone.
-pub fn serve(check: &mut dyn FnMut(&str) -> String) -> io::Result<()> {
+pub fn serve<C: FnMut(&str) -> String>(prepare: impl FnOnce(&[&str]) -> C) -> io::Result<()> {
+    crate::sys::die_with_parent();
+    let mut text = String::new();
+    io::stdin().lock().read_to_string(&mut text)?;
+    let items: Vec<&str> = text.lines().collect();
+    let mut check = prepare(&items);
     let mut output = io::stdout().lock();
     writeln!(output, "{READY}")?;
     output.flush()?;
-    let mut items = String::new();
-    io::stdin().lock().read_to_string(&mut items)?;
-    for (position, item) in items.lines().enumerate() {
+    for (position, item) in items.iter().enumerate() {
         let answer = check(item).replace(['\n', '\r'], " ");
         writeln!(output, "{DONE}{position} {answer}")?;
         output.flush()?;

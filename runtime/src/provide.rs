@@ -2,15 +2,18 @@
 //! generates what is not shipped with the machine backend and publishes it. Judges nothing: what comes out is unverified.
 
 use crate::candidate::{Candidate, Made};
+use crate::detect::Cpu;
 use crate::exec::{Code, Refused};
 use crate::settings::Settings;
 use kiln_codegen::backend::machine::{self, MachineError};
 use kiln_codegen::compile::{Compiled, Form, compile_plan};
-use kiln_codegen::error::{Problems, Reason};
+use kiln_codegen::error::{Problem, Problems, Reason};
 use kiln_codegen::plan::{Plan, plans};
-use kiln_codegen::spec::{ArgumentKind, KernelSpec, SourceFile, Specs, read_folder};
+use kiln_codegen::spec::{ArgumentKind, CpuSpec, KernelSpec, SourceFile, Specs, read_folder};
 use kiln_kernels::catalogue::{Kernel, KernelParts, Origin, SpecText};
+use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -84,6 +87,18 @@ impl fmt::Display for NotCompiled {
 
 impl std::error::Error for NotCompiled {}
 
+/// What is given for a folder of specs is something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAFolder;
+
+impl fmt::Display for NotAFolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("is not a folder; specs are given by the folder that they are in")
+    }
+}
+
+impl std::error::Error for NotAFolder {}
+
 impl Provider {
     /// The specs that were compiled in.
     ///
@@ -100,8 +115,12 @@ impl Provider {
     /// The shipped specs, with every `.toml` of the folder over them: a kernel or a CPU of the same name is replaced.
     ///
     /// # Errors
-    /// Every problem of every file of the folder.
+    /// Every problem of every file of the folder; it is no folder.
     pub fn with_folder(folder: &Path) -> Result<Provider, Problems> {
+        if folder.exists() && !folder.is_dir() {
+            let reason = Reason::Stage(Arc::new(NotAFolder));
+            return Err(Problem::whole(&folder.display().to_string(), reason).into());
+        }
         let mut specs = Provider::shipped().specs;
         let cpus: Vec<&str> = specs.cpus.iter().map(|cpu| cpu.name.as_str()).collect();
         let own = Specs::parse(&read_folder(folder)?, &kiln_codegen::vocabulary(&cpus))?;
@@ -124,6 +143,24 @@ impl Provider {
     /// The specs in force.
     pub fn specs(&self) -> &Specs {
         &self.specs
+    }
+
+    /// The CPU file that recognises this CPU.
+    pub fn cpu_file(&self, cpu: &Cpu) -> Option<&CpuSpec> {
+        self.specs.cpus.iter().find(|file| {
+            file.identify.as_ref().is_some_and(|identify| {
+                identify.vendor.value == cpu.vendor
+                    && identify.family.value == cpu.family
+                    && identify.models.contains(&cpu.model)
+            })
+        })
+    }
+
+    /// As [`crate::prefer::preferences`], by the CPU files in force.
+    pub fn preferences(&self, cpu: &Cpu) -> BTreeMap<String, String> {
+        let files = self.specs.cpu("generic").into_iter().chain(self.cpu_file(cpu));
+        let short = |variant: &str| variant.split_once('/').map_or(variant, |(_, short)| short).to_owned();
+        files.flat_map(|file| &file.prefer).map(|(kernel, variant)| (kernel.clone(), short(&variant.value))).collect()
     }
 
     /// The kernel with the size classes that the specs in force give it. The contract must be the compiled one.
@@ -216,16 +253,21 @@ impl Provider {
     }
 }
 
-/// What the folder of `KILN_SPECS` adds to a kernel: nothing when it is not set. A folder that cannot be used is told once on
-/// standard error and ignored. Size classes stay those that were compiled in.
-pub fn from_environment(kernel: &'static Kernel) -> Vec<Candidate> {
+/// The specs in force by `KILN_SPECS`; `None` when it is not set. A folder that cannot be used is told once on standard error
+/// and ignored.
+pub fn in_environment() -> Option<&'static Provider> {
     static PROVIDER: OnceLock<Option<Provider>> = OnceLock::new();
-    let ignored = |problems: &Problems| eprintln!("kiln: KILN_SPECS is ignored: {problems}");
     let provider = PROVIDER.get_or_init(|| {
         let folder = Settings::global().specs.as_ref()?;
         Provider::with_folder(folder).inspect_err(ignored).ok()
     });
-    let Some(provider) = provider else { return Vec::new() };
+    provider.as_ref()
+}
+
+/// What the folder of `KILN_SPECS` adds to a kernel: nothing when it is not set or cannot be used. Size classes stay those
+/// that were compiled in.
+pub fn from_environment(kernel: &'static Kernel) -> Vec<Candidate> {
+    let Some(provider) = in_environment() else { return Vec::new() };
     match provider.kernel(kernel).and_then(|_| provider.provide(kernel)) {
         Ok(provided) => provided.candidates,
         Err(problems) => {
@@ -233,6 +275,11 @@ pub fn from_environment(kernel: &'static Kernel) -> Vec<Candidate> {
             Vec::new()
         }
     }
+}
+
+fn ignored(problems: &Problems) {
+    // `eprintln!` would panic if it cannot be written, and there is nowhere to say so.
+    let _ = writeln!(std::io::stderr(), "kiln: KILN_SPECS is ignored: {problems}");
 }
 
 /// What the runtime keeps of a compiled plan.

@@ -21,14 +21,27 @@ pub(crate) fn tsc_is_trapped() -> bool {
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     {
         let mut mode: libc::c_int = 0;
+        // The system may ask for zeros where it takes nothing, and a variadic call passes no more than is written.
+        let none: libc::c_ulong = 0;
         // SAFETY: PR_GET_TSC writes one int through the pointer, which is to a live local.
-        let answer = unsafe { libc::prctl(libc::PR_GET_TSC, &raw mut mode) };
+        let answer = unsafe { libc::prctl(libc::PR_GET_TSC, &raw mut mode, none, none, none) };
         // A kernel that does not answer does not trap either, but then nothing is known: stay away from the counter.
         answer != 0 || mode != libc::PR_TSC_ENABLE
     }
     #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
     {
         false
+    }
+}
+
+/// From now on this process is killed when the thread that started it ends. One that is orphaned already lives on, until
+/// its pipe tells it.
+pub(crate) fn die_with_parent() {
+    #[cfg(target_os = "linux")]
+    {
+        let none: libc::c_ulong = 0;
+        // SAFETY: PR_SET_PDEATHSIG takes a signal's number and no pointer.
+        let _ = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, none, none, none) };
     }
 }
 

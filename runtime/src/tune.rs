@@ -134,13 +134,13 @@ pub enum Event<'a> {
     Decided(&'a CaseReport),
 }
 
-/// Who serves a size class. Both are verified, so both may be installed.
+/// Who serves a size class. Both are verified, so both may be installed; the reference serves where there is nobody.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// The size class.
     pub n: u64,
-    /// Serves `n` equal to the class.
-    pub exact: Verified,
+    /// Serves `n` equal to the class; `None` if nothing passed.
+    pub exact: Option<Verified>,
     /// Serves every `n`; `None` if nothing generic passed.
     pub near: Option<Verified>,
 }
@@ -150,7 +150,7 @@ pub struct Choice {
 pub struct Tuned {
     /// One for each size class: what was decided, and why.
     pub reports: Vec<CaseReport>,
-    /// One for each size class for which anything passed.
+    /// One for each size class: who serves it.
     pub choices: Vec<Choice>,
 }
 
@@ -288,7 +288,7 @@ impl Tuner {
         }
         contest.tried = true;
         let (reports, choices): (Vec<_>, Vec<_>) = decided.into_values().unzip();
-        Tuned { reports, choices: choices.into_iter().flatten().collect() }
+        Tuned { reports, choices }
     }
 
     fn contestants(&self, kernel: &'static Kernel, extra: Vec<Candidate>) -> Vec<Contestant> {

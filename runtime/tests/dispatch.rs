@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use common::*;
 use kiln_kernels::catalogue::{Entry, Kernel, Variant, VariantParts, Word};
+use kiln_runtime::candidate::Exclusions;
 use kiln_runtime::detect;
 use kiln_runtime::dispatch::{KernelSlots, LazySlots, Runtime};
 use kiln_runtime::explain::Reason;
-use kiln_runtime::settings::TuneMode;
+use kiln_runtime::settings::{Glob, TuneMode};
 use kiln_runtime::tune::{CpuBudget, Options, Tuner};
 
 static VARIANTS: [Variant; 5] = [PORTABLE, SLOW, RIGHT, EXACT_8, WRONG_AT_9];
@@ -132,6 +133,92 @@ fn nothing_that_passes_leaves_the_reference() {
     static BAD_KERNEL: Kernel = kernel(&BAD);
     let slots = runtime(Options::default(), Duration::from_secs(60)).slots(&BAD_KERNEL);
     assert_eq!(slots.entry_for(9), BAD_KERNEL.reference);
+}
+
+fn without(deny: &[&str]) -> &'static Runtime {
+    let exclusions = Exclusions { deny: deny.iter().map(|glob| Glob::new(*glob)).collect(), ..Exclusions::default() };
+    runtime(Options { exclusions, ..Options::default() }, Duration::from_secs(60))
+}
+
+#[test]
+fn a_denied_portable_variant_never_serves() {
+    let reference = "toy.mul_add/reference";
+    let nothing = without(&["*"]);
+    let slots = nothing.slots(&KERNEL);
+    for n in [4, 5, 8, 1000] {
+        assert_eq!(slots.present(n), KERNEL.reference);
+        assert_eq!(slots.entry_for(n), KERNEL.reference);
+    }
+    for case in &nothing.explain()["toy.mul_add"] {
+        assert_eq!((case.chosen.as_str(), case.near.as_deref()), (reference, None));
+        assert_eq!(case.notes, ["every variant is denied; the reference is used"]);
+    }
+
+    let exact = without(&["*/portable", "*.u*"]);
+    let slots = exact.slots(&KERNEL);
+    assert_eq!(slots.present(8), KERNEL.reference, "nothing is decided yet");
+    assert_eq!(slots.entry_for(8), EXACT_8.entry);
+    for n in [4, 7, 9, 32] {
+        assert_eq!(slots.entry_for(n), KERNEL.reference, "n = {n}");
+    }
+    let case = &exact.explain()["toy.mul_add"][1];
+    assert_eq!((case.chosen.as_str(), case.near.as_deref()), (EXACT_8.name, Some(reference)));
+    assert_eq!(case.notes, ["every variant that serves every size is denied; the reference serves the other sizes"]);
+}
+
+/// The carry is wrong.
+unsafe extern "sysv64" fn wrong(r: *mut u64, a: *mut u64, n: u64, w: u64) -> u64 {
+    // SAFETY: as for `hog`.
+    unsafe { hog(r, a, n, w) ^ 1 }
+}
+
+#[test]
+fn a_portable_variant_that_fails_its_check_is_replaced_by_the_reference() {
+    const WRONG: Variant = vouched(VariantParts { entry: Entry::new(wrong as *const c_void), ..PORTABLE_PARTS });
+    static VARIANTS: [Variant; 1] = [WRONG];
+    static KERNEL: Kernel = kernel(&VARIANTS);
+    let runtime = runtime(Options { mode: TuneMode::Static, ..Options::default() }, Duration::from_secs(60));
+    let slots = runtime.slots(&KERNEL);
+    assert_eq!(slots.entry_for(8), KERNEL.reference);
+    assert_eq!(slots.entry_for(9), KERNEL.reference);
+    let case = &runtime.explain()["toy.mul_add"][0];
+    assert_eq!(case.notes, ["no variant passed its check; the reference is used"]);
+}
+
+#[test]
+fn a_panic_while_a_kernel_is_tuned_is_not_repeated() {
+    let tuner = Tuner::with_clock(detect::native(), Box::new(WorkClock), Options::default());
+    let runtime = Runtime::new(tuner, Duration::from_secs(60)).with_source(|_| panic!("no candidates today"));
+    let runtime: &'static Runtime = Box::leak(Box::new(runtime));
+    let slots = runtime.slots(&KERNEL);
+    assert!(std::panic::catch_unwind(|| slots.entry_for(8)).is_err());
+    is_right(slots, 8);
+    // Nor does it keep the tuner from working.
+    runtime.tune(&KERNEL, Vec::new(), None, &mut |_| ());
+    assert_eq!(slots.entry_for(8), EXACT_8.entry);
+}
+
+/// The test is its own child, with a standard error that cannot be written.
+#[test]
+fn a_warning_that_cannot_be_written_costs_nothing() {
+    const CHILD: &str = "KILN_TEST_CHILD";
+    if std::env::var_os(CHILD).is_some() {
+        let slots = kiln_runtime::dispatch::slots(&KERNEL);
+        is_right(slots, 8);
+        is_right(slots, 8);
+        return;
+    }
+    let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
+    // Without `--nocapture` the harness would take the place of standard error.
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_warning_that_cannot_be_written_costs_nothing", "--nocapture"])
+        .env(CHILD, "1")
+        .env("KILN_FORCE", "malformed")
+        .stdout(std::process::Stdio::null())
+        .stderr(full)
+        .status()
+        .unwrap();
+    assert!(status.success(), "{status}");
 }
 
 #[test]

@@ -38,33 +38,41 @@ mod isolated {
 
     pub fn child() {
         let options = Options { guard_pages: true, depth: Depth::Full { cases: 1 }, ..Options::default() };
-        let answered = serve(&mut |item| match item {
-            "exits" => std::process::exit(0),
-            "babbles" => {
-                // Past the lock of `serve`, as a kernel gone wild would.
-                let mut output = std::fs::File::options().write(true).open("/proc/self/fd/1").unwrap();
-                output.write_all(b"\xff\xfe no answer\n").unwrap();
-                String::new()
+        let answered = serve(|items| {
+            if items.first() == Some(&"a slow start") {
+                // Past the limit of an item, and no item's fault.
+                std::thread::sleep(LIMIT + LIMIT / 2);
             }
-            "half a line" => {
-                let mut output = std::fs::File::options().write(true).open("/proc/self/fd/1").unwrap();
-                output.write_all(b"kiln-done 0 and th").unwrap();
-                std::process::abort();
-            }
-            "two\tlines" => "first\nsecond".to_owned(),
-            name => match KERNEL.variants.iter().find(|variant| variant.name == name) {
-                None => "unknown".to_owned(),
-                Some(variant) => match verify(&KERNEL, &Candidate::shipped(variant), &detect::native(), &options) {
-                    Ok(_) => "ok".to_owned(),
-                    Err(rejected) => rejected.to_string(),
+            move |item: &str| match item {
+                "exits" => std::process::exit(0),
+                "babbles" => {
+                    // Past the lock of `serve`, as a kernel gone wild would.
+                    let mut output = std::fs::File::options().write(true).open("/proc/self/fd/1").unwrap();
+                    output.write_all(b"\xff\xfe no answer\n").unwrap();
+                    String::new()
+                }
+                "half a line" => {
+                    let mut output = std::fs::File::options().write(true).open("/proc/self/fd/1").unwrap();
+                    output.write_all(b"kiln-done 0 and th").unwrap();
+                    std::process::abort();
+                }
+                "two\tlines" => "first\nsecond".to_owned(),
+                name => match KERNEL.variants.iter().find(|variant| variant.name == name) {
+                    None => "unknown".to_owned(),
+                    Some(variant) => match verify(&KERNEL, &Candidate::shipped(variant), &detect::native(), &options) {
+                        Ok(_) => "ok".to_owned(),
+                        Err(rejected) => rejected.to_string(),
+                    },
                 },
-            },
+            }
         });
         answered.expect("the parent listens");
     }
 
+    const LIMIT: Duration = Duration::from_millis(1500);
+
     fn program(argument: &str) -> Program {
-        Program::this(vec![argument.into()], Duration::from_millis(1500)).unwrap()
+        Program::this(vec![argument.into()], LIMIT).unwrap()
     }
 
     fn quarantined(verdict: &Verdict) -> &Cause {
@@ -103,8 +111,12 @@ mod isolated {
         let start = |argument| run(&program(argument), &items, &mut |_, _| ()).unwrap_err();
         assert_eq!(start("--dies-at-once"), CannotStart::NotReady(Cause::Exited(Some(3))));
         assert!(matches!(start("--babbles-at-once"), CannotStart::NotReady(Cause::Garbage(_))));
-        assert!(matches!(start("--hangs-at-once"), CannotStart::NotReady(Cause::TimedOut(_))));
-        let nowhere = Program { path: "/nonexistent".into(), arguments: Vec::new(), limit: Duration::from_secs(1) };
+        let hangs = Program { start_limit: LIMIT, ..program("--hangs-at-once") };
+        assert_eq!(run(&hangs, &items, &mut |_, _| ()), Err(CannotStart::NotReady(Cause::TimedOut(LIMIT))));
+        // One that gets ready for longer than an item may take.
+        let slow = ["a slow start".to_owned()];
+        assert_eq!(run(&program("--child"), &slow, &mut |_, _| ()).unwrap(), [finished("unknown")]);
+        let nowhere = Program { path: "/nonexistent".into(), ..program("--child") };
         assert!(matches!(run(&nowhere, &items, &mut |_, _| ()), Err(CannotStart::System(_))));
         let broken = ["a\nb".to_owned()];
         assert!(matches!(run(&program("--child"), &broken, &mut |_, _| ()), Err(CannotStart::LineBreak(_))));

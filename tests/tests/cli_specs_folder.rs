@@ -2,6 +2,7 @@
 //! it is wrong?
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 
 use kiln_tests::cli::{Folder, Kiln, Said, rows, text, words};
 use kiln_tests::forms;
@@ -208,7 +209,11 @@ fn changed_size_classes_take_effect() {
     assert_eq!(at_6["limb64.mul_add/mul.exact4"]["state"], "ineligible");
     let document = with_folder(&folder, &["explain", KERNEL, "--json"]).exits(0).json("kiln.explain/1");
     let cases = rows(&document, "kernels");
-    assert_eq!(cases.iter().map(|case| text(case, "case")).collect::<Vec<_>>(), ["n=6", "n=48"]);
+    // Not in a library: its callers hold the compiled kernel.
+    assert_eq!(cases.len(), 6);
+    assert_eq!(text(&cases[0], "case"), "n=4");
+    let ignored = text(&rows(&document, "ignored")[0], "what");
+    assert!(ignored.starts_with("size classes 6, 48 of limb64.mul_add: a library keeps"), "{ignored}");
 }
 
 #[test]
@@ -249,6 +254,54 @@ fn an_empty_or_missing_folder_is_refused() {
         assert!(!said.err.contains("KILN_SPECS"), "{}", said.err);
         kiln().with("KILN_SPECS", &nowhere).run(command).refuses(&["nowhere: cannot be read", "KILN_SPECS"]);
     }
+}
+
+#[test]
+fn a_file_in_place_of_a_folder_is_refused() {
+    let folder = Folder::with_more_variants("specs-file");
+    let file = folder.path().join("kernels/limb64_mul_add.toml");
+    for command in [&["list"][..], &["tune"], &["verify"], &["explain"], &["cpu"]] {
+        kiln().with("KILN_SPECS", &file).run(command).refuses(&["limb64_mul_add.toml", "is not a folder"]);
+    }
+}
+
+/// Runs this test again in a child, with these variables.
+fn again(test: &str, variables: &[(&str, &OsStr)]) {
+    let output = std::process::Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .envs(variables.iter().copied())
+        .output()
+        .expect("it runs");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && out.contains("1 passed"), "{out}\n{err}");
+}
+
+#[test]
+fn a_library_under_the_variable_goes_by_the_folders_preference() {
+    const CHILD: &str = "KILN_TEST_PREFERENCE_CHILD";
+    const PREFERRED: &str = "limb64.mul_add/mul.u2";
+    if std::env::var_os(CHILD).is_some() {
+        let runtime = kiln_runtime::dispatch::Runtime::global();
+        runtime.slots(forms::kernel(KERNEL)).entry_for(8);
+        let cases = &runtime.explain()[KERNEL];
+        assert!(cases.iter().all(|case| case.chosen == PREFERRED), "{cases:?}");
+        return;
+    }
+    // In the file that recognises this CPU, else in the generic one.
+    let shipped = kiln_runtime::provide::Provider::shipped();
+    let cpu = kiln_runtime::detect::native();
+    let file = shipped.cpu_file(&cpu).or(shipped.specs().cpu("generic")).expect("a generic file");
+    let line = |variant: &str| format!("\"{KERNEL}\" = \"{variant}\"");
+    let (old, new) = (line(&file.prefer[KERNEL].value), line("mul.u2"));
+    let folder = Folder::new("specs-prefer").with_shipped(&format!("cpus/{}.toml", file.name), &[(&old, &new)]);
+    let path = folder.path();
+    let document =
+        kiln().with("KILN_SPECS", &path).with("KILN_TUNE", "static").run(&["explain", KERNEL, "--json"]).exits(0);
+    let document = document.json("kiln.explain/1");
+    let cases = rows(&document, "kernels");
+    assert!(cases.iter().all(|case| text(case, "chosen") == PREFERRED), "{cases:?}");
+    let test = "a_library_under_the_variable_goes_by_the_folders_preference";
+    again(test, &[(CHILD, "1".as_ref()), ("KILN_SPECS", path.as_ref()), ("KILN_TUNE", "static".as_ref())]);
 }
 
 /// A folder whose generic CPU has other costs, so that shipped variants get other code.
@@ -316,14 +369,13 @@ fn a_library_under_the_variable_uses_the_replacement() {
         return;
     }
     let folder = other_costs("specs-library");
-    let output = std::process::Command::new(std::env::current_exe().expect("this test"))
-        .args(["--exact", TEST, "--nocapture", "--test-threads=1"])
-        .env(CHILD, "1")
-        .env("KILN_SPECS", folder.path())
-        .env("KILN_FORCE", "limb64.mul_add=mul.u8")
-        .env("KILN_BUDGET_MS", "10000")
-        .output()
-        .expect("it runs");
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && out.contains("1 passed"), "{out}\n{err}");
+    again(
+        TEST,
+        &[
+            (CHILD, "1".as_ref()),
+            ("KILN_SPECS", folder.path().as_ref()),
+            ("KILN_FORCE", "limb64.mul_add=mul.u8".as_ref()),
+            ("KILN_BUDGET_MS", "10000".as_ref()),
+        ],
+    );
 }

@@ -1,17 +1,24 @@
 //! Native checks in a child process: this program is parent and child. A crash, an endless loop or a read past a buffer
 //! is then a finding about one candidate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use kiln_runtime::isolate::{self, Program, Verdict};
+use kiln_codegen::error::{Problem, Reason};
+use kiln_kernels::catalogue::Kernel;
+use kiln_runtime::candidate::Candidate;
+use kiln_runtime::detect::Native;
+use kiln_runtime::isolate::{self, CannotStart, Cause, Program, Verdict};
 use kiln_runtime::provide::Provider;
 use kiln_runtime::verify::{self, Depth, Options, Rejected};
 use serde::{Deserialize, Serialize};
 
 use crate::Context;
-use crate::command::{Lineup, lineups, specs};
+use crate::command::{lineups, specs};
 use crate::failure::Failure;
 
 /// The hidden command of the child.
@@ -104,6 +111,9 @@ pub struct Findings {
     pub failed: u64,
     /// The first of them.
     pub failures: Vec<Failed>,
+    /// Whether the child has no such candidate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unknown: bool,
 }
 
 impl Findings {
@@ -133,8 +143,31 @@ pub fn in_child(
     arguments.extend(["--seed".into(), extent.seed.to_string().into()]);
     let limit = context.hooks.time_limit + Duration::from_millis(2) * extent.cases;
     let program = Program::this(arguments, limit).map_err(Failure::Child)?;
-    let verdicts = isolate::run(&program, names, &mut |name, _| progress(name)).map_err(Failure::Child)?;
-    Ok(verdicts.into_iter().map(findings).collect())
+    let verdicts = match isolate::run(&program, names, &mut |name, _| progress(name)) {
+        // The status of specs that are wrong, and the parent has read them.
+        Err(CannotStart::NotReady(Cause::Exited(Some(2)))) if context.folder.is_some() => return Err(changed(context)),
+        outcome => outcome.map_err(Failure::Child)?,
+    };
+    let findings: Vec<Findings> = verdicts.into_iter().map(findings).collect();
+    if findings.iter().any(|findings| findings.unknown) { Err(changed(context)) } else { Ok(findings) }
+}
+
+/// The child does not have the candidates that its parent has.
+#[derive(Debug)]
+struct Changed;
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the specs changed while this ran; run it again")
+    }
+}
+
+impl std::error::Error for Changed {}
+
+fn changed(context: &Context<'_>) -> Failure {
+    let folder = context.folder.as_deref().unwrap_or(Path::new("specs"));
+    let reason = Reason::Stage(Arc::new(Changed));
+    Failure::Specs(Problem::whole(&folder.display().to_string(), reason).into())
 }
 
 fn findings(verdict: Verdict) -> Findings {
@@ -149,43 +182,58 @@ fn findings(verdict: Verdict) -> Findings {
 pub fn serve(context: &Context<'_>, extent: Extent) -> Result<bool, Failure> {
     let provider = specs(context)?;
     let cpu = context.cpu();
-    let mut known: BTreeMap<String, Option<Lineup>> = BTreeMap::new();
-    let answered = isolate::serve(&mut |name| {
-        let kernel = name.split_once('/').map_or(name, |(kernel, _)| kernel);
-        let lineup = known.entry(kernel.to_owned()).or_insert_with(|| lineup(context, &provider, kernel)).as_ref();
-        let candidate = lineup.and_then(|lineup| lineup.find(name));
-        let findings = match (lineup, candidate) {
-            (Some(lineup), Some(candidate)) => {
-                match verify::verify(lineup.kernel, &candidate, &cpu, &extent.options(true)) {
-                    Ok(verified) => Findings { cases: verified.report().cases, failed: 0, failures: Vec::new() },
-                    Err(Rejected::Failed(report)) => Findings {
-                        cases: report.cases,
-                        failed: report.failed,
-                        failures: report.failures.iter().map(Failed::from).collect(),
-                    },
-                    Err(Rejected::Ineligible(why)) => lost(why.to_string()),
-                }
-            }
-            _ => lost("there is no such candidate in the child".to_owned()),
-        };
-        serde_json::to_string(&findings).unwrap_or_default()
+    // Generated before the child is ready, so that no candidate is accused of the time that it takes.
+    let answered = isolate::serve(|names| {
+        let known = candidates(context, &provider, names);
+        move |name| {
+            let findings = match known.get(name) {
+                Some((kernel, candidate)) => checked(kernel, candidate, &cpu, &extent.options(true)),
+                None => Findings { unknown: true, ..lost("there is no such candidate in the child".to_owned()) },
+            };
+            serde_json::to_string(&findings).unwrap_or_default()
+        }
     });
     // A parent that is gone needs no answer.
     Ok(answered.is_ok())
 }
 
-fn lost(what: String) -> Findings {
-    Findings { cases: 0, failed: 1, failures: vec![Failed::bare(what)] }
+fn checked(kernel: &'static Kernel, candidate: &Candidate, cpu: &Native, options: &Options) -> Findings {
+    match verify::verify(kernel, candidate, cpu, options) {
+        Ok(verified) => Findings { cases: verified.report().cases, ..Findings::default() },
+        Err(Rejected::Failed(report)) => Findings {
+            cases: report.cases,
+            failed: report.failed,
+            failures: report.failures.iter().map(Failed::from).collect(),
+            unknown: false,
+        },
+        Err(Rejected::Ineligible(why)) => lost(why.to_string()),
+    }
 }
 
-fn lineup(context: &Context<'_>, provider: &Provider, kernel: &str) -> Option<Lineup> {
-    lineups(context, provider, &[kernel.to_owned()]).ok()?.pop()
+/// Every candidate of the kernels of these variants, by name. A kernel that is not to be had has none.
+fn candidates(
+    context: &Context<'_>,
+    provider: &Provider,
+    names: &[&str],
+) -> BTreeMap<String, (&'static Kernel, Candidate)> {
+    let kernel_of = |name: &&str| name.split_once('/').map_or(*name, |(kernel, _)| kernel).to_owned();
+    let kernels: BTreeSet<String> = names.iter().map(kernel_of).collect();
+    let lineups = kernels.into_iter().filter_map(|kernel| lineups(context, provider, &[kernel]).ok()).flatten();
+    let mut known = BTreeMap::new();
+    for lineup in lineups {
+        let all = lineup.candidates().into_iter();
+        known.extend(all.map(|candidate| (candidate.name().to_owned(), (lineup.kernel, candidate))));
+    }
+    known
+}
+
+fn lost(what: String) -> Findings {
+    Findings { failed: 1, failures: vec![Failed::bare(what)], ..Findings::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kiln_runtime::isolate::Cause;
 
     #[test]
     fn an_answer_survives_the_pipe() {
@@ -195,7 +243,7 @@ mod tests {
             operands: vec![("r".into(), "0x1_2".into())],
             ..Failed::bare("wrong result in r".into())
         };
-        let findings = Findings { cases: 40, failed: 2, failures: vec![failed] };
+        let findings = Findings { cases: 40, failed: 2, failures: vec![failed], unknown: false };
         let text = serde_json::to_string(&findings).unwrap();
         assert_eq!(super::findings(Verdict::Finished(text)), findings);
         assert_eq!(findings.summary().unwrap(), "wrong result in r at n = 9 (2 of 40 cases failed)");

@@ -15,7 +15,7 @@ pub fn check<S: Executable>(func: &Func<S>, cases: &[Known]) -> Findings {
     let program = match Program::new(func) {
         Ok(program) => program,
         Err(fault) => {
-            return Findings { cases: 0, failed: 1, failures: vec![Failed::bare(fault.to_string())] };
+            return Findings { failed: 1, failures: vec![Failed::bare(fault.to_string())], ..Findings::default() };
         }
     };
     for case in cases {

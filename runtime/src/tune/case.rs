@@ -35,7 +35,7 @@ enum Part {
 }
 
 impl Case<'_, '_> {
-    pub fn decide(mut self) -> (CaseReport, Option<Choice>) {
+    pub fn decide(mut self) -> (CaseReport, Choice) {
         let mut notes = Vec::new();
         let contestants = self.contest.contestants.len();
         let absent = |why: &str| (0..contestants).map(|_| Part::Absent(why.to_owned())).collect();
@@ -235,7 +235,7 @@ impl Case<'_, '_> {
         Some(race(&mut timed, &facts, &rules, &mut self.budget.share(self.parts)))
     }
 
-    fn report(mut self, pick: Option<Pick>, parts: Vec<Part>, mut notes: Vec<String>) -> (CaseReport, Option<Choice>) {
+    fn report(mut self, pick: Option<Pick>, parts: Vec<Part>, mut notes: Vec<String>) -> (CaseReport, Choice) {
         let work = self.n.max(1) as f64;
         let winner = pick.as_ref().map(|pick| pick.exact);
         let candidates = parts
@@ -279,11 +279,20 @@ impl Case<'_, '_> {
                 (candidate.name().to_owned(), candidate.origin().word(), pick.reason)
             }
             None => {
-                notes.push("no variant passed its check; the reference is used".to_owned());
-                (format!("{}/reference", self.contest.kernel.name), "portable", Reason::Only)
+                notes.push(format!("{}; the reference is used", self.why_nobody(false)));
+                (reference(self.contest.kernel), "portable", Reason::Only)
             }
         };
-        let near = pick.as_ref().and_then(|pick| pick.near).filter(|near| Some(*near) != winner);
+        let near = match &pick {
+            Some(Pick { near: Some(near), .. }) => {
+                (Some(*near) != winner).then(|| self.contest.contestants[*near].candidate.name().to_owned())
+            }
+            Some(Pick { near: None, .. }) => {
+                notes.push(format!("{}; the reference serves the other sizes", self.why_nobody(true)));
+                Some(reference(self.contest.kernel))
+            }
+            None => None,
+        };
         let report = CaseReport {
             kernel: self.contest.kernel.name.to_owned(),
             case: case_name(self.contest.kernel, self.n),
@@ -292,17 +301,37 @@ impl Case<'_, '_> {
             reason,
             margin: pick.as_ref().and_then(|pick| pick.place?.margin),
             p_value: pick.as_ref().and_then(|pick| pick.place?.p_value),
-            near: near.map(|near| self.contest.contestants[near].candidate.name().to_owned()),
+            near,
             notes,
             candidates,
         };
-        let choice = pick.and_then(|pick| {
-            let exact = self.verified(pick.exact)?;
-            let near = pick.near.and_then(|near| self.verified(near));
-            Some(Choice { n: self.n, exact, near })
-        });
-        (report, choice)
+        let exact = pick.as_ref().and_then(|pick| self.verified(pick.exact));
+        let near = pick.and_then(|pick| self.verified(pick.near?));
+        (report, Choice { n: self.n, exact, near })
     }
+
+    /// Why no variant serves this class, or, with `generic`, every `n`.
+    fn why_nobody(&self, generic: bool) -> String {
+        let who = if generic { "variant that serves every size" } else { "variant" };
+        let fits = |index: &usize| if generic { self.is_generic(*index) } else { self.serves(*index) };
+        let states: Vec<Option<State>> = (0..self.contest.contestants.len())
+            .filter(fits)
+            .map(|index| self.contest.contestants[index].out.as_ref().map(|(state, _)| *state))
+            .collect();
+        let count = |state: State| states.iter().filter(|other| **other == Some(state)).count();
+        match (count(State::Quarantined), count(State::Denied)) {
+            (0, 0) => format!("no {who} can run here"),
+            (0, denied) if denied == states.len() => format!("every {who} is denied"),
+            (0, _) => format!("every {who} that can run here is denied"),
+            (_, 0) => format!("no {who} passed its check"),
+            (_, _) => format!("no {who} that is allowed passed its check"),
+        }
+    }
+}
+
+/// What reports call the reference.
+fn reference(kernel: &Kernel) -> String {
+    format!("{}/reference", kernel.name)
 }
 
 fn case_name(kernel: &Kernel, n: u64) -> String {

@@ -204,8 +204,9 @@ pub const fn vouched(parts: VariantParts) -> Variant {
     unsafe { Variant::new(parts) }
 }
 
-pub const PORTABLE: Variant =
-    vouched(VariantParts { origin: Origin::Portable, ..variant("toy.mul_add/portable", entry(right)) });
+pub const PORTABLE_PARTS: VariantParts =
+    VariantParts { origin: Origin::Portable, ..variant("toy.mul_add/portable", entry(right)) };
+pub const PORTABLE: Variant = vouched(PORTABLE_PARTS);
 pub const RIGHT_PARTS: VariantParts = VariantParts { instructions: 20, ..variant("toy.mul_add/right.u4", entry(body)) };
 pub const RIGHT: Variant = vouched(RIGHT_PARTS);
 pub const SLOW: Variant = vouched(variant("toy.mul_add/slow.u2", entry(slow)));

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::canvas::{Canvas, Tone};
-use crate::command::{Identity, MachineCode, cpu_file, specs};
+use crate::command::{Identity, MachineCode, specs};
 use crate::failure::Failure;
 
 #[derive(Debug, Serialize)]
@@ -82,7 +82,7 @@ fn describe(cpu: &Cpu, provider: &Provider, timer: Timer, machine_code: MachineC
         hidden: hidden.collect(),
         errata,
         absent: Feature::ALL.iter().filter(|feature| is_absent(feature)).map(|feature| feature.name()).collect(),
-        cpu_file: cpu_file(cpu, provider).map(|file| CpuFile { name: file.name.clone(), file: file.file.clone() }),
+        cpu_file: provider.cpu_file(cpu).map(|file| CpuFile { name: file.name.clone(), file: file.file.clone() }),
         timer,
         machine_code,
     }

@@ -1,5 +1,6 @@
 //! `kiln explain`: what a program that uses the library would do here, and why.
 
+use kiln_kernels::catalogue::Kernel;
 use kiln_runtime::dispatch::Runtime;
 use kiln_runtime::explain::CaseReport;
 use kiln_runtime::settings::{Settings, TuneMode};
@@ -9,7 +10,7 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::canvas::{Canvas, Tone};
-use crate::command::{Identity, Lineup, MachineCode, cpu_file, lineups, preferences, specs};
+use crate::command::{Identity, Lineup, MachineCode, lineups, specs};
 use crate::failure::Failure;
 use crate::tables;
 
@@ -46,26 +47,30 @@ pub fn run(context: &Context<'_>, words: &[String]) -> Result<bool, Failure> {
     let cpu = context.cpu();
     let lineups = lineups(context, &provider, words)?;
     let runtime = Runtime::global();
-    let prefer = preferences(&cpu, &provider);
+    let prefer = provider.preferences(&cpu);
     runtime.configure(|options| options.prefer = prefer);
     let budget = context.settings.budget.unwrap_or(PROCESS_BUDGET);
+    let mut ignored = ignored(&context.settings, &lineups);
     for lineup in &lineups {
+        // Callers hold the compiled kernel, with its classes.
+        let Some(kernel) = kiln_kernels::kernels().find(|kernel| kernel.name == lineup.kernel.name) else { continue };
+        ignored.extend(other_sizes(lineup.kernel, kernel));
         if context.folder.is_none() && lineup.made.is_empty() {
-            runtime.slots(lineup.kernel).entry_for(lineup.kernel.sizes.first().copied().unwrap_or(1));
+            runtime.slots(kernel).entry_for(kernel.sizes.first().copied().unwrap_or(1));
         } else {
             // Candidates made at run time are handed over, with the share that a first use has.
-            runtime.tune(lineup.kernel, lineup.made.clone(), Some(budget / KERNEL_SHARE), &mut |_| ());
+            runtime.tune(kernel, lineup.made.clone(), Some(budget / KERNEL_SHARE), &mut |_| ());
         }
     }
     let mut decided = runtime.explain();
     let document = Document {
         schema: "kiln.explain/1",
-        cpu_file: cpu_file(&cpu, &provider).map(|file| file.name.clone()),
+        cpu_file: provider.cpu_file(&cpu).map(|file| file.name.clone()),
         unit: SystemClock::new(&cpu).unit().word(),
         budget_ms: budget.as_secs_f64() * 1000.0,
         machine_code: MachineCode::probed(),
         overrides: in_force(&context.settings),
-        ignored: ignored(&context.settings, &lineups),
+        ignored,
         kernels: lineups.iter().flat_map(|lineup| decided.remove(lineup.kernel.name).unwrap_or_default()).collect(),
         cpu: Identity::of(&cpu),
     };
@@ -102,6 +107,18 @@ fn in_force(settings: &Settings) -> Vec<Override> {
         found.push(Override::new("KILN_SPECS", format!("specs of {}", folder.display())));
     }
     found
+}
+
+/// Size classes of a folder that do not take effect in a library.
+fn other_sizes(asked: &Kernel, compiled: &Kernel) -> Option<Override> {
+    let list = |kernel: &Kernel| kernel.sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let what = format!(
+        "size classes {} of {}: a library keeps those that it was compiled with, {}",
+        list(asked),
+        asked.name,
+        list(compiled)
+    );
+    (asked.sizes != compiled.sizes).then(|| Override::new("KILN_SPECS", what))
 }
 
 /// What cannot be followed: malformed values, and names of nothing.

@@ -8,9 +8,6 @@ pub mod spec;
 pub mod tune;
 pub mod verify;
 
-use std::collections::BTreeMap;
-
-use kiln_codegen::spec::CpuSpec;
 use kiln_kernels::catalogue::Kernel;
 use kiln_runtime::candidate::{Candidate, lineup};
 use kiln_runtime::detect::Cpu;
@@ -77,24 +74,6 @@ pub fn lineups(context: &Context<'_>, provider: &Provider, words: &[String]) -> 
         lineups.push(Lineup { kernel, made, left_out });
     }
     Ok(lineups)
-}
-
-/// The CPU file that recognises this CPU.
-pub fn cpu_file<'a>(cpu: &Cpu, provider: &'a Provider) -> Option<&'a CpuSpec> {
-    provider.specs().cpus.iter().find(|file| {
-        file.identify.as_ref().is_some_and(|identify| {
-            identify.vendor.value == cpu.vendor
-                && identify.family.value == cpu.family
-                && identify.models.contains(&cpu.model)
-        })
-    })
-}
-
-/// Kernel to the variant that is preferred here before anything is measured: as `kiln_runtime::prefer`, by the CPU files
-/// in force.
-pub fn preferences(cpu: &Cpu, provider: &Provider) -> BTreeMap<String, String> {
-    let files = provider.specs().cpu("generic").into_iter().chain(cpu_file(cpu, provider));
-    files.flat_map(|file| &file.prefer).map(|(kernel, variant)| (kernel.clone(), variant.value.clone())).collect()
 }
 
 /// Who the CPU is, in documents.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::check::{self, Extent};
-use crate::command::{Identity, LeftOut, Lineup, lineups, preferences, specs};
+use crate::command::{Identity, LeftOut, Lineup, lineups, specs};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::tables::{self, Clockwork};
@@ -46,7 +46,7 @@ pub fn run(context: &Context<'_>, words: &[String], budget: Option<u64>) -> Resu
     let cpu = context.cpu();
     let options = Options {
         field: Field::Everyone,
-        prefer: preferences(&cpu, &provider),
+        prefer: provider.preferences(&cpu),
         ..Options::from_settings(&context.settings)
     };
     let mut tuner = Tuner::new(cpu, options);

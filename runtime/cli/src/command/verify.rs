@@ -244,7 +244,8 @@ mod tests {
             got: "0x4".into(),
             ..Failed::bare("wrong result in r".into())
         };
-        let findings = |cases, failures: Vec<Failed>| Findings { cases, failed: failures.len() as u64, failures };
+        let findings =
+            |cases, failures: Vec<Failed>| Findings { cases, failed: failures.len() as u64, failures, unknown: false };
         let kernel = "limb64.mul_add";
         Document {
             schema: "kiln.verify/1",
