@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use kiln_codegen::backend::machine::{self, MachineError};
 use kiln_codegen::compile::{Compiled, Form, compile_plan};
 use kiln_codegen::error::{Problem, Problems, Reason};
-use kiln_codegen::plan::{Plan, plans};
+use kiln_codegen::plan::plans;
 use kiln_codegen::spec::{ArgumentKind, CpuSpec, KernelSpec, SourceFile, Specs, read_folder};
 use kiln_kernels::catalogue::{Kernel, KernelParts, Origin, SpecText};
 use std::collections::BTreeMap;
@@ -243,14 +243,6 @@ impl Provider {
         }
         Ok(provided)
     }
-
-    /// Every plan of the specs in force.
-    ///
-    /// # Errors
-    /// A kernel whose arguments are not those of the family's contract.
-    pub fn plans(&self) -> Result<Vec<Plan<'_>>, Problems> {
-        plans(&self.specs)
-    }
 }
 
 /// The specs in force by `KILN_SPECS`; `None` when it is not set. A folder that cannot be used is told once on standard error
@@ -268,7 +260,7 @@ pub fn in_environment() -> Option<&'static Provider> {
 /// that were compiled in.
 pub fn from_environment(kernel: &'static Kernel) -> Vec<Candidate> {
     let Some(provider) = in_environment() else { return Vec::new() };
-    match provider.kernel(kernel).and_then(|_| provider.provide(kernel)) {
+    match provider.provide(kernel) {
         Ok(provided) => provided.candidates,
         Err(problems) => {
             ignored(&problems);

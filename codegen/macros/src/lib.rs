@@ -6,7 +6,6 @@ mod input;
 use kiln_codegen::error::Problems;
 use kiln_codegen::spec::{SourceFile, Specs};
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
 
 /// Turns spec files into a catalogue: one `static` of type `Kernel` for each kernel (`limb64.mul_add` becomes
 /// `LIMB64_MUL_ADD`), `KERNELS`, the list of them, `SPECS` and `CPUS`, the texts, and `PREFERENCES`, what each CPU file
@@ -43,6 +42,5 @@ fn expand(input: &input::Input) -> Result<TokenStream, (Span, String)> {
     let problems = |problems: Problems| (input.span, problems.to_string());
     let specs = Specs::parse(&files, &kiln_codegen::vocabulary(&[])).map_err(problems)?;
     let compiled = kiln_codegen::compile(&specs).map_err(problems)?;
-    let catalogue = emit::catalogue(&specs, &compiled, input);
-    Ok(quote!(#catalogue))
+    Ok(emit::catalogue(&specs, &compiled, input))
 }
