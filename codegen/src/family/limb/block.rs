@@ -1,0 +1,196 @@
+//! Whole products by blocks in registers: so many limbs of a against every limb of b, with a running sum of as many limbs
+//! that moves up by one limb with each row.
+//!
+//! A row adds a w to the sum: the lowest limb of the result is a limb of r for good and is stored, the others become the sum
+//! of the next row, and the next limb of r, which an earlier block left there, comes in above them. With B^k - 1 the most
+//! that a and the sum can be, a w + sum + B^k r <= (B^k - 1)(B - 1) + (B^k - 1) + B^k (B - 1) = B^(k+1) - 1, so one limb more
+//! is enough.
+
+use super::Limbs;
+use super::product::Product;
+use super::walk::Cut;
+use crate::family::{Contract, Extent, Lowering};
+use crate::ir::typed::{Gpr, Place};
+use crate::ir::{Builder, Func, Virtual};
+use crate::isa::row::RDX;
+
+/// The running sum of a block.
+struct Sum(Vec<Gpr>);
+
+/// The limb that comes into a sum from above.
+enum Above {
+    Nothing,
+    Limb(Place),
+}
+
+impl Sum {
+    fn new(b: &mut Builder, width: u32) -> Sum {
+        Sum((0..width).map(|_| b.gpr()).collect())
+    }
+
+    fn width(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    /// The first row of all: the sum was 0 before it.
+    fn first_row(&self, b: &mut Builder, a: &Limbs, by: Place, lowest: Place) {
+        let w = b.pinned(RDX);
+        b.load(w, by);
+        let low = b.gpr();
+        b.note("no carry yet");
+        b.xor32(low, low);
+        let mut before: Option<Gpr> = None;
+        for j in 0..self.width() {
+            let to = if j == 0 { low } else { self.0[j as usize - 1] };
+            let last = j + 1 == self.width();
+            let high = if last { self.0[j as usize] } else { b.gpr() };
+            b.mulx(high, to, a.limb(b, j), w);
+            match before {
+                Some(before) => b.adcx(to, before),
+                None => b.store(lowest, to),
+            }
+            before = Some(high);
+        }
+        let zero = b.gpr();
+        b.mov_imm32(zero, 0);
+        b.adcx(self.0[self.0.len() - 1], zero);
+    }
+
+    /// One row: CF adds the low halves of the products, OF the high halves.
+    fn row(&self, b: &mut Builder, a: &Limbs, by: Place, lowest: Place, above: Above) {
+        let w = b.pinned(RDX);
+        b.load(w, by);
+        let low = b.gpr();
+        b.note("both chains start with no carry");
+        b.xor32(low, low);
+        let mut before: Option<Gpr> = None;
+        for j in 0..self.width() {
+            // The limb below has been used, so the new one takes its register.
+            let to = if j == 0 { low } else { self.0[j as usize - 1] };
+            let high = b.gpr();
+            b.mulx(high, to, a.limb(b, j), w);
+            b.adcx(to, self.0[j as usize]);
+            match before {
+                Some(before) => b.adox(to, before),
+                None => b.store(lowest, to),
+            }
+            before = Some(high);
+        }
+        let top = self.0[self.0.len() - 1];
+        b.note("the top limb takes both carries");
+        match above {
+            Above::Nothing => b.mov_imm32(top, 0),
+            Above::Limb(limb) => b.load(top, limb),
+        }
+        if let Some(before) = before {
+            b.adcx(top, before);
+        }
+        let zero = b.gpr();
+        b.mov_imm32(zero, 0);
+        b.adox(top, zero);
+    }
+
+    fn store(&self, b: &mut Builder, r: &Limbs) {
+        for (j, limb) in (0..).zip(&self.0) {
+            b.store(r.limb(b, j), *limb);
+        }
+    }
+
+    fn load(&self, b: &mut Builder, r: &Limbs) {
+        for (j, limb) in (0..).zip(&self.0) {
+            b.load(*limb, r.limb(b, j));
+        }
+    }
+}
+
+/// r := a b by blocks.
+pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtual> {
+    let width = lowering.parameters.block.unwrap_or(WIDTH);
+    let mut builder = Builder::new(lowering.name, contract.limb_bits);
+    let b = &mut builder;
+    let product = Product::declare(b, contract, lowering, None, false);
+    match lowering.parameters.extent {
+        Extent::Exact(limbs) => exact(b, &product, width, limbs),
+        Extent::Unrolled(unroll) => {
+            let n = product.n;
+            b.when_nonzero(n, |b| counted(b, &product, width, unroll));
+        }
+        Extent::Whole => unreachable!("a product has a count"),
+    }
+    builder.finish(None, lowering.parameters.exact().map(u64::from))
+}
+
+/// Limbs of a block when the spec says nothing: with them, the two high halves in flight, the multiplier, three pointers and a
+/// counter, all fifteen registers are in use.
+const WIDTH: u32 = 8;
+
+/// Exactly n limbs, every row unrolled.
+fn exact(b: &mut Builder, Product { r, a, b: other, .. }: &Product, width: u32, n: u32) {
+    let mut from = 0;
+    while from < n {
+        let sum = Sum::new(b, width.min(n - from));
+        let here = Limbs { first: a.first + from, ..*a };
+        if from > 0 {
+            sum.load(b, &Limbs { first: r.first + from, ..*r });
+        }
+        for i in 0..n {
+            let (by, lowest) = (other.limb(b, i), r.limb(b, from + i));
+            // The blocks before this one reached n + from limbs.
+            let above = sum.width() + i;
+            if from == 0 && i == 0 {
+                sum.first_row(b, &here, by, lowest);
+            } else if from > 0 && above < n {
+                let limb = r.limb(b, from + above);
+                sum.row(b, &here, by, lowest, Above::Limb(limb));
+            } else {
+                sum.row(b, &here, by, lowest, Above::Nothing);
+            }
+        }
+        sum.store(b, &Limbs { first: r.first + from + n, ..*r });
+        from += sum.width();
+    }
+}
+
+/// A run-time number of limbs: r is cleared as far as a block reads it, so that all blocks are alike.
+fn counted(b: &mut Builder, Product { r, a, b: other, n, max, .. }: &Product, width: u32, unroll: u32) {
+    let (n, max) = (*n, *max);
+    let cut = Cut::kept(b, n, max, width);
+    let clear = r.copy(b);
+    let limbs = b.gpr();
+    let zero = b.gpr();
+    b.note("the first block adds to zeros");
+    b.mov_imm32(zero, 0);
+    b.mov(limbs, n);
+    b.counted(limbs, |b| {
+        b.store(clear.limb(b, 0), zero);
+        clear.advance(b, 1);
+    });
+    // `clear` walks along n limbs above r: there each block finds its top limbs, and leaves them.
+    let block = |b: &mut Builder, width: u32| {
+        let sum = Sum::new(b, width);
+        let zero = b.gpr();
+        b.note("above the blocks before this one");
+        b.mov_imm32(zero, 0);
+        for j in 0..width {
+            b.store(clear.limb(b, j), zero);
+        }
+        sum.load(b, r);
+        let (walker, by) = (r.copy(b), other.copy(b));
+        let rows = Cut::kept(b, n, max, unroll);
+        let group = |b: &mut Builder, k: u32| {
+            for i in 0..k {
+                let above = walker.limb(b, width + i);
+                let (by, lowest) = (by.limb(b, i), walker.limb(b, i));
+                sum.row(b, a, by, lowest, Above::Limb(above));
+            }
+            walker.advance(b, k);
+            by.advance(b, k);
+        };
+        rows.walk(b, group, |_| {}, group, |_| {});
+        sum.store(b, &clear);
+        clear.advance(b, width);
+        r.advance(b, width);
+        a.advance(b, width);
+    };
+    cut.walk(b, block, |_| {}, block, |_| {});
+}
