@@ -1,10 +1,9 @@
 //! Whole products by blocks in registers: so many limbs of a against every limb of b, with a running sum of as many limbs
 //! that moves up by one limb with each row.
 //!
-//! A row adds a w to the sum: the lowest limb of the result is a limb of r for good and is stored, the others become the sum
-//! of the next row, and the next limb of r, which an earlier block left there, comes in above them. With B^k - 1 the most
-//! that a and the sum can be, a w + sum + B^k r <= (B^k - 1)(B - 1) + (B^k - 1) + B^k (B - 1) = B^(k+1) - 1, so one limb more
-//! is enough.
+//! A row adds a w and a limb of r, which an earlier block left there, to the sum: the lowest limb of the result is a limb of
+//! r for good and is stored, the others become the sum of the next row. With B^k - 1 the most that a and the sum can be,
+//! a w + sum + r <= (B^k - 1)(B - 1) + (B^k - 1) + (B - 1) = B^(k+1) - 1, so one limb more is enough.
 
 use super::Limbs;
 use super::product::Product;
@@ -17,12 +16,6 @@ use crate::isa::row::RDX;
 /// The running sum of a block.
 struct Sum(Vec<Gpr>);
 
-/// The limb that comes into a sum from above.
-enum Above {
-    Nothing,
-    Limb(Place),
-}
-
 impl Sum {
     fn new(b: &mut Builder, width: u32) -> Sum {
         Sum((0..width).map(|_| b.gpr()).collect())
@@ -32,32 +25,14 @@ impl Sum {
         self.0.len() as u32
     }
 
-    /// The first row of all: the sum was 0 before it.
-    fn first_row(&self, b: &mut Builder, a: &Limbs, by: Place, lowest: Place) {
-        let w = b.pinned(RDX);
-        b.load(w, by);
-        let low = b.gpr();
-        b.note("no carry yet");
-        b.xor32(low, low);
-        let mut before: Option<Gpr> = None;
-        for j in 0..self.width() {
-            let to = if j == 0 { low } else { self.0[j as usize - 1] };
-            let last = j + 1 == self.width();
-            let high = if last { self.0[j as usize] } else { b.gpr() };
-            b.mulx(high, to, a.limb(b, j), w);
-            match before {
-                Some(before) => b.adcx(to, before),
-                None => b.store(lowest, to),
-            }
-            before = Some(high);
-        }
-        let zero = b.gpr();
-        b.mov_imm32(zero, 0);
-        b.adcx(self.0[self.0.len() - 1], zero);
+    /// The sum is 0.
+    fn clear(&self, b: &mut Builder) {
+        self.0.iter().for_each(|limb| b.mov_imm32(*limb, 0));
     }
 
-    /// One row: CF adds the low halves of the products, OF the high halves.
-    fn row(&self, b: &mut Builder, a: &Limbs, by: Place, lowest: Place, above: Above) {
+    /// One row of a block. CF adds the sum to the low halves of the products, OF the high halves; a first row has no sum yet.
+    /// `r` is the limb of r that is read, when there is one, and written.
+    fn row(&self, b: &mut Builder, a: &Limbs, by: Place, r: Place, first: bool, adds: bool) {
         let w = b.pinned(RDX);
         b.load(w, by);
         let low = b.gpr();
@@ -69,36 +44,34 @@ impl Sum {
             let to = if j == 0 { low } else { self.0[j as usize - 1] };
             let high = b.gpr();
             b.mulx(high, to, a.limb(b, j), w);
-            b.adcx(to, self.0[j as usize]);
+            if !first {
+                b.adcx(to, self.0[j as usize]);
+            }
             match before {
                 Some(before) => b.adox(to, before),
-                None => b.store(lowest, to),
+                None if adds => b.adox(to, r),
+                None => {}
+            }
+            if j == 0 {
+                b.store(r, to);
             }
             before = Some(high);
         }
-        let top = self.0[self.0.len() - 1];
-        b.note("the top limb takes both carries");
-        match above {
-            Above::Nothing => b.mov_imm32(top, 0),
-            Above::Limb(limb) => b.load(top, limb),
-        }
+        let (top, zero) = (self.0[self.0.len() - 1], b.gpr());
         if let Some(before) = before {
-            b.adcx(top, before);
+            b.note("the top limb takes both carries");
+            b.mov(top, before);
         }
-        let zero = b.gpr();
         b.mov_imm32(zero, 0);
+        if !first {
+            b.adcx(top, zero);
+        }
         b.adox(top, zero);
     }
 
     fn store(&self, b: &mut Builder, r: &Limbs) {
         for (j, limb) in (0..).zip(&self.0) {
             b.store(r.limb(b, j), *limb);
-        }
-    }
-
-    fn load(&self, b: &mut Builder, r: &Limbs) {
-        for (j, limb) in (0..).zip(&self.0) {
-            b.load(*limb, r.limb(b, j));
         }
     }
 }
@@ -130,34 +103,20 @@ fn exact(b: &mut Builder, Product { r, a, b: other, .. }: &Product, width: u32, 
     while from < n {
         let sum = Sum::new(b, width.min(n - from));
         let here = Limbs { first: a.first + from, ..*a };
-        if from > 0 {
-            sum.load(b, &Limbs { first: r.first + from, ..*r });
-        }
         for i in 0..n {
-            let (by, lowest) = (other.limb(b, i), r.limb(b, from + i));
-            // The blocks before this one reached n + from limbs.
-            let above = sum.width() + i;
-            if from == 0 && i == 0 {
-                sum.first_row(b, &here, by, lowest);
-            } else if from > 0 && above < n {
-                let limb = r.limb(b, from + above);
-                sum.row(b, &here, by, lowest, Above::Limb(limb));
-            } else {
-                sum.row(b, &here, by, lowest, Above::Nothing);
-            }
+            let (by, limb) = (other.limb(b, i), r.limb(b, from + i));
+            sum.row(b, &here, by, limb, i == 0, from > 0);
         }
         sum.store(b, &Limbs { first: r.first + from + n, ..*r });
         from += sum.width();
     }
 }
 
-/// A run-time number of limbs: r is cleared as far as a block reads it, so that all blocks are alike.
+/// A run-time number of limbs: r is cleared as far as the first block reads it, so that all blocks are alike.
 fn counted(b: &mut Builder, Product { r, a, b: other, n, max, .. }: &Product, width: u32, unroll: u32) {
     let (n, max) = (*n, *max);
-    let cut = Cut::kept(b, n, max, width);
-    let clear = r.copy(b);
-    let limbs = b.gpr();
-    let zero = b.gpr();
+    let (blocks, rows) = (Cut::kept(b, n, max, width), Cut::kept(b, n, max, unroll));
+    let (clear, limbs, zero) = (r.copy(b), b.gpr(), b.gpr());
     b.note("the first block adds to zeros");
     b.mov_imm32(zero, 0);
     b.mov(limbs, n);
@@ -165,32 +124,22 @@ fn counted(b: &mut Builder, Product { r, a, b: other, n, max, .. }: &Product, wi
         b.store(clear.limb(b, 0), zero);
         clear.advance(b, 1);
     });
-    // `clear` walks along n limbs above r: there each block finds its top limbs, and leaves them.
     let block = |b: &mut Builder, width: u32| {
         let sum = Sum::new(b, width);
-        let zero = b.gpr();
-        b.note("above the blocks before this one");
-        b.mov_imm32(zero, 0);
-        for j in 0..width {
-            b.store(clear.limb(b, j), zero);
-        }
-        sum.load(b, r);
+        sum.clear(b);
         let (walker, by) = (r.copy(b), other.copy(b));
-        let rows = Cut::kept(b, n, max, unroll);
         let group = |b: &mut Builder, k: u32| {
             for i in 0..k {
-                let above = walker.limb(b, width + i);
-                let (by, lowest) = (by.limb(b, i), walker.limb(b, i));
-                sum.row(b, a, by, lowest, Above::Limb(above));
+                let (by, limb) = (by.limb(b, i), walker.limb(b, i));
+                sum.row(b, a, by, limb, false, true);
             }
             walker.advance(b, k);
             by.advance(b, k);
         };
         rows.walk(b, group, |_| {}, group, |_| {});
-        sum.store(b, &clear);
-        clear.advance(b, width);
+        sum.store(b, &walker);
         r.advance(b, width);
         a.advance(b, width);
     };
-    cut.walk(b, block, |_| {}, block, |_| {});
+    blocks.walk(b, block, |_| {}, block, |_| {});
 }
