@@ -99,10 +99,13 @@ impl fmt::Display for Parameters {
         if self.overlap != 0 {
             write!(f, ".o{}", self.overlap)?;
         }
-        match self.block {
-            Some(limbs) => write!(f, ".b{limbs}"),
-            None => Ok(()),
+        if let Some(limbs) = self.block {
+            write!(f, ".b{limbs}")?;
         }
+        if self.split != 0 {
+            write!(f, ".k{}", self.split)?;
+        }
+        Ok(())
     }
 }
 
@@ -113,7 +116,7 @@ const MOST: usize = 20_000;
 fn count(kernel: &KernelSpec) -> usize {
     let points = |strategy: &Strategy| {
         let extents = strategy.back_edge.len().max(1) * strategy.unroll.len() + strategy.exact.len();
-        let knobs = [&strategy.rows, &strategy.overlap, &strategy.block];
+        let knobs = [&strategy.rows, &strategy.overlap, &strategy.block, &strategy.split];
         knobs.iter().fold(extents.max(1), |points, list| points * list.len().max(1)) * strategy.schedule.len()
     };
     kernel.strategies.iter().map(points).sum()
@@ -184,6 +187,7 @@ fn wrong_knobs(kernel: &KernelSpec, contract: &Contract, strategy: &Strategy) ->
         (Knob::Rows, first(&strategy.rows)),
         (Knob::Overlap, first(&strategy.overlap)),
         (Knob::Block, first(&strategy.block)),
+        (Knob::Split, first(&strategy.split)),
     ];
     for (knob, span) in given {
         if let (Some(span), false) = (span, known.knobs.contains(&knob)) {
@@ -226,9 +230,15 @@ fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, 
         for rows in or(&strategy.rows, Some(1)) {
             for overlap in or(&strategy.overlap, Some(0)) {
                 for block in or(&strategy.block, None) {
-                    let (rows, overlap) = (rows.unwrap_or(1), overlap.unwrap_or(0));
-                    points.push((Parameters { extent, live, rows, overlap, block }, at_startup && first));
-                    first = false;
+                    // Only an exact number of limbs can be split.
+                    let exact = matches!(extent, Extent::Exact(_));
+                    let splits = if exact { or(&strategy.split, Some(0)) } else { vec![Some(0)] };
+                    for split in splits {
+                        let [rows, overlap, split] = [(rows, 1), (overlap, 0), (split, 0)].map(|(a, b)| a.unwrap_or(b));
+                        let parameters = Parameters { extent, live, rows, overlap, block, split };
+                        points.push((parameters, at_startup && first));
+                        first = false;
+                    }
                 }
             }
         }

@@ -4,7 +4,7 @@
 use crate::error::{Hint, Noun, Problem, Problems, Reason, Shown, Source, is_unseen};
 use crate::spec::place::At;
 use crate::spec::raw::{ArgumentTable, KernelFile, List, StrategyTable};
-use crate::spec::types::{Access, Argument, ArgumentKind, Domain, KernelSpec, Length, Strategy};
+use crate::spec::types::{Access, Argument, ArgumentKind, Domain, KernelSpec, Length, Strategy, Unit};
 use crate::spec::vocabulary::Vocabulary;
 use crate::spec::walk::Damage;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +41,7 @@ pub(crate) fn kernel(file: KernelFile, hash: &str, check: &mut Check) -> Option<
         math: file.math?.value,
         returns: file.returns.map(|returns| returns.value),
         sizes: sizes.into_iter().map(|size| size.value).collect(),
+        unit: file.unit.map_or(if counted == Counted::No { Unit::Call } else { Unit::Limb }, |unit| unit.value),
         arguments: arguments.into_iter().collect::<Option<_>>()?,
         strategies: strategies.into_iter().collect::<Option<_>>()?,
     })
@@ -347,6 +348,7 @@ impl Check<'_> {
             rows: items(&table.rows),
             overlap: items(&table.overlap),
             block: items(&table.block),
+            split: items(&table.split),
             schedule: given_or(items(&table.schedule), "generic".to_owned(), &table.span),
             requires,
             span: table.span.clone(),

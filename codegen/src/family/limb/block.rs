@@ -5,16 +5,16 @@
 //! r for good and is stored, the others become the sum of the next row. With B^k - 1 the most that a and the sum can be,
 //! a w + sum + r <= (B^k - 1)(B - 1) + (B^k - 1) + (B - 1) = B^(k+1) - 1, so one limb more is enough.
 
-use super::Limbs;
 use super::product::Product;
 use super::walk::Cut;
+use super::{Limbs, karatsuba};
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::{Gpr, Place};
 use crate::ir::{Builder, Func, Virtual};
 use crate::isa::row::RDX;
 
-/// The running sum of a block.
-struct Sum(Vec<Gpr>);
+/// The running sum of a block, lowest limb first.
+pub(super) struct Sum(pub Vec<Gpr>);
 
 impl Sum {
     fn new(b: &mut Builder, width: u32) -> Sum {
@@ -30,30 +30,82 @@ impl Sum {
         self.0.iter().for_each(|limb| b.mov_imm32(*limb, 0));
     }
 
-    /// One row of a block. CF adds the sum to the low halves of the products, OF the high halves; a first row has no sum yet.
-    /// `r` is the limb of r that is read, when there is one, and written.
-    fn row(&self, b: &mut Builder, a: &Limbs, by: Place, r: Place, first: bool, adds: bool) {
-        let w = b.pinned(RDX);
+    /// The first row of all: the sum was 0 before it, and there is nothing in r.
+    fn first_row(&self, b: &mut Builder, a: &Limbs, by: Place, r: Place) {
+        let (w, low) = (b.pinned(RDX), b.gpr());
         b.load(w, by);
-        let low = b.gpr();
+        b.note("no carry yet");
+        b.xor32(low, low);
+        let mut before = None;
+        for j in 0..self.width() {
+            let to = if j == 0 { low } else { self.0[j as usize - 1] };
+            let high = if j + 1 == self.width() { self.0[j as usize] } else { b.gpr() };
+            b.mulx(high, to, a.limb(b, j), w);
+            match before {
+                Some(before) => b.adcx(to, before),
+                None => b.store(r, to),
+            }
+            before = Some(high);
+        }
+        let zero = b.gpr();
+        b.mov_imm32(zero, 0);
+        b.adcx(self.0[self.0.len() - 1], zero);
+    }
+
+    /// One row: CF adds the low halves of the products, OF the high halves and, if `adds`, the limb of r. The lowest limb of
+    /// the sum goes to r, and the register that it was in becomes the highest: the sum is renamed, not moved.
+    pub fn rotating_row(&mut self, b: &mut Builder, a: &Limbs, by: Place, r: Place, adds: bool) {
+        let (w, zero) = (b.pinned(RDX), b.gpr());
+        b.load(w, by);
+        b.note("both chains start with no carry");
+        b.xor32(zero, zero);
+        let lowest = self.0[0];
+        for j in 0..self.width() {
+            let low = b.gpr();
+            let last = j + 1 == self.width();
+            // A sum of one limb is still needed when its product comes.
+            let high = if last && j > 0 { lowest } else { b.gpr() };
+            b.mulx(high, low, a.limb(b, j), w);
+            b.adcx(self.0[j as usize], low);
+            if j == 0 {
+                if adds {
+                    b.adox(lowest, r);
+                }
+                b.store(r, lowest);
+            }
+            if last {
+                b.note("the top limb takes both carries");
+                b.adox(high, zero);
+                b.adcx(high, zero);
+                if j == 0 {
+                    b.mov(lowest, high);
+                }
+            } else {
+                b.adox(self.0[j as usize + 1], high);
+            }
+        }
+        self.0.rotate_left(1);
+    }
+
+    /// As [`Sum::rotating_row`], with every limb of the sum in its place afterwards: for loops of any number of rows. The
+    /// limb below has been used when a product is added, so the new one takes its register.
+    fn shifting_row(&self, b: &mut Builder, a: &Limbs, by: Place, r: Place) {
+        let (w, low) = (b.pinned(RDX), b.gpr());
+        b.load(w, by);
         b.note("both chains start with no carry");
         b.xor32(low, low);
         let mut before: Option<Gpr> = None;
         for j in 0..self.width() {
-            // The limb below has been used, so the new one takes its register.
             let to = if j == 0 { low } else { self.0[j as usize - 1] };
             let high = b.gpr();
             b.mulx(high, to, a.limb(b, j), w);
-            if !first {
-                b.adcx(to, self.0[j as usize]);
-            }
+            b.adcx(to, self.0[j as usize]);
             match before {
                 Some(before) => b.adox(to, before),
-                None if adds => b.adox(to, r),
-                None => {}
-            }
-            if j == 0 {
-                b.store(r, to);
+                None => {
+                    b.adox(to, r);
+                    b.store(r, to);
+                }
             }
             before = Some(high);
         }
@@ -63,13 +115,11 @@ impl Sum {
             b.mov(top, before);
         }
         b.mov_imm32(zero, 0);
-        if !first {
-            b.adcx(top, zero);
-        }
+        b.adcx(top, zero);
         b.adox(top, zero);
     }
 
-    fn store(&self, b: &mut Builder, r: &Limbs) {
+    pub fn store(&self, b: &mut Builder, r: &Limbs) {
         for (j, limb) in (0..).zip(&self.0) {
             b.store(r.limb(b, j), *limb);
         }
@@ -83,7 +133,10 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
     let b = &mut builder;
     let product = Product::declare(b, contract, lowering, None, false);
     match lowering.parameters.extent {
-        Extent::Exact(limbs) => exact(b, &product, width, limbs),
+        Extent::Exact(limbs) => {
+            let Product { r, a, b: other, t, .. } = &product;
+            karatsuba::product(b, [r, a, other, t], limbs, width, lowering.parameters.split);
+        }
         Extent::Unrolled(unroll) => {
             let n = product.n;
             b.when_nonzero(n, |b| counted(b, &product, width, unroll));
@@ -97,17 +150,24 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
 /// counter, all fifteen registers are in use.
 const WIDTH: u32 = 8;
 
-/// Exactly n limbs, every row unrolled.
-fn exact(b: &mut Builder, Product { r, a, b: other, .. }: &Product, width: u32, n: u32) {
+/// r := a b for `columns` limbs of a and `rows` limbs of b, every row unrolled.
+pub(super) fn unrolled(b: &mut Builder, [r, a, other]: [&Limbs; 3], columns: u32, rows: u32, width: u32) {
     let mut from = 0;
-    while from < n {
-        let sum = Sum::new(b, width.min(n - from));
-        let here = Limbs { first: a.first + from, ..*a };
-        for i in 0..n {
+    while from < columns {
+        let mut sum = Sum::new(b, width.min(columns - from));
+        let here = a.at_limb(from);
+        for i in 0..rows {
             let (by, limb) = (other.limb(b, i), r.limb(b, from + i));
-            sum.row(b, &here, by, limb, i == 0, from > 0);
+            if from == 0 && i == 0 {
+                sum.first_row(b, &here, by, limb);
+                continue;
+            }
+            if i == 0 {
+                sum.clear(b);
+            }
+            sum.rotating_row(b, &here, by, limb, from > 0);
         }
-        sum.store(b, &Limbs { first: r.first + from + n, ..*r });
+        sum.store(b, &r.at_limb(from + rows));
         from += sum.width();
     }
 }
@@ -129,9 +189,15 @@ fn counted(b: &mut Builder, Product { r, a, b: other, n, max, .. }: &Product, wi
         sum.clear(b);
         let (walker, by) = (r.copy(b), other.copy(b));
         let group = |b: &mut Builder, k: u32| {
+            // As many rows as the sum has limbs, or twice as many, bring every limb back to its place.
+            let mut turning = Sum(sum.0.clone());
             for i in 0..k {
                 let (by, limb) = (by.limb(b, i), walker.limb(b, i));
-                sum.row(b, a, by, limb, false, true);
+                if k.is_multiple_of(width) && width > 1 {
+                    turning.rotating_row(b, a, by, limb, true);
+                } else {
+                    sum.shifting_row(b, a, by, limb);
+                }
             }
             walker.advance(b, k);
             by.advance(b, k);

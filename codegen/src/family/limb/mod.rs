@@ -4,6 +4,8 @@
 //! B is 2^bits throughout. Numbers are least significant limb first.
 
 mod block;
+mod block_square;
+mod karatsuba;
 mod divide;
 mod product;
 mod propagate;
@@ -35,7 +37,8 @@ const SQUARE: &[Role] = &[limbs("r", Out, "2n"), limbs("a", In, "n"), count("n")
 const ROW: &[Knob] = &[Knob::Unroll, Knob::Exact];
 const ROW_LIVE: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::BackEdge];
 const LOOP: &[Knob] = &[Knob::Unroll];
-const BLOCKS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Block];
+const BLOCKS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Block, Knob::Split];
+const EXACT: &[Knob] = &[Knob::Exact, Knob::Split];
 const NONE: &[Knob] = &[];
 
 /// A contract with its strategies: word, parameters, lowering.
@@ -144,6 +147,7 @@ pub const CONTRACTS: &[Contract] = &[
         "mul" ROW: product::square_by_rows::<scale::MulAdc, square::MulSquares>,
         "mulx" ROW: product::square_by_rows::<scale::Mulx, square::MulxSquares>,
         "mulx_adx" ROW: product::square_by_rows::<scale::MulxAdx, square::MulxAdxSquares>,
+        "mulx_adx_block" EXACT: block_square::square,
         "sse2_mmx" ROW: product::square_by_rows::<wide::Wide<Mmx>, wide::WideSquares<Mmx>>,
     }),
     contract!("limb32.sqr_n", 32, SQUARE, false, {
@@ -194,6 +198,11 @@ impl Limbs {
     /// The limbs that begin where `at` points, which is behind the argument at this index.
     fn new(argument: u8, at: Gpr, bits: u32) -> Limbs {
         Limbs { argument, at, bytes: bits as i32 / 8, first: 0 }
+    }
+
+    /// The limbs from the one `i` places from here on.
+    fn at_limb(&self, i: u32) -> Limbs {
+        Limbs { first: self.first + i, ..*self }
     }
 
     /// The limb `i` places from here.
