@@ -334,7 +334,7 @@ impl<'a> Printer<'a> {
                 Base::Lea => TokenStream::new(),
                 _ => unreachable!("not an operation on counts: {inst:?}"),
             },
-            Op::MmxSse2(_) | Op::Bmi2Adx(_) => unreachable!("not of the portable ISA: {inst:?}"),
+            Op::MmxSse2(_) | Op::Sse2(_) | Op::Bmi2Adx(_) => unreachable!("not of the portable ISA: {inst:?}"),
         }
     }
 

@@ -6,6 +6,8 @@
 //! `(B^k - 1) + (B - 1)(B^k - 1) + (B - 1) = B^(k+1) - 1`. The carry between groups is one limb.
 //! Every strategy says how it does one group; loops, tails and exact sizes are written once, in [`row`].
 
+mod xmm;
+
 use super::{Contract, Lowering, Parameters, Role, Shape};
 use crate::ir::typed::{Gpr, Mmx, Place, Val};
 use crate::ir::{Builder, Func, ParameterKind, Virtual};
@@ -32,6 +34,7 @@ pub const CONTRACTS: &[Contract] = &[
         "portable": row::<Portable>,
         "mul": row::<Wide<Gpr>>,
         "sse2_mmx": row::<Wide<Mmx>>,
+        "sse2_xmm": row::<xmm::Pmuludq>,
     }),
 ];
 
