@@ -1,6 +1,6 @@
-//! Rows of 32-bit limbs in xmm registers: products two at a time by `pmuludq`, carries in the general registers.
+//! Rows of 32-bit limbs in xmm registers: products two at a time by `pmuludq`, sums in the general registers.
 //!
-//! Vectors multiply well and carry badly: a carry that ripples through 64-bit lanes costs a shift, an add and a lane move a
+//! Vectors multiply well and carry badly: a carry that ripples through lanes costs a shift, an add and a lane move for each
 //! limb. So no lane ever holds a sum. With t_i = a_i w < B^2, four limbs of a row are
 //!
 //! ```text
@@ -8,16 +8,19 @@
 //! ```
 //!
 //! The first part is, bit for bit, the vector of the even products. The second is the vector of the odd products moved up by
-//! one limb, with the high half of the group's predecessor moved in below. Two numbers of 128 bits that only have to be
-//! added: `adc` does that 64 bits, two limbs, at a time, and its chain is as long as half the row.
+//! one limb, with the high half of the t_3 before below it. Those two numbers and r are to be added, and `adc` adds two limbs
+//! at a time: two chains of one link each, where a sum that walks from limb to limb has four (an add and a shift each).
 //!
-//! What it costs is the way from one register file to the other, four moves for four limbs; cores start one of them a cycle.
+//! The price is the way from the vector registers to the general ones, which cores go once or twice a cycle. Only the odd
+//! products take it. The even ones go by way of r: the first chain adds r to the odd products; the even products are stored
+//! over r in one piece; the second chain reads them back in two. (Other ways were slower on Zen 3: all products by `movq`; r
+//! added to the even products as a vector, which must wait when r was stored just before.)
 
 use super::{Row, Strategy};
-use crate::ir::typed::{Gpr, Xmm};
+use crate::ir::typed::{Gpr, GprOrMem, Xmm};
 use crate::ir::{Builder, VReg};
 
-/// Limbs whose products wait in general registers, two in each, between the chain that sums them and the one that adds r.
+/// Limbs in one pass, in which both chains run: their sums wait in general registers, two limbs in each.
 const PASS: u32 = 16;
 
 /// `pshufd`: lanes 1, 1, 3, 3, which puts the odd limbs where `pmuludq` reads.
@@ -32,93 +35,164 @@ pub(super) struct Pmuludq {
     carry: Gpr,
 }
 
-/// One pass of `a w` with the carry limb in it, not yet added to r.
+/// The products of four limbs, two, or the odd last one.
 struct Products {
-    /// 64 bits each, the lowest first. The last of an odd number of limbs has the carry limb in its high half.
-    words: Vec<Gpr>,
-    /// The carry limb, when the number of limbs is even.
-    carry: Option<Gpr>,
+    /// Index of the first limb.
+    first: u32,
+    /// How many limbs.
+    size: u32,
+    /// t_0 and t_2: a number in the limbs' place.
+    even: Xmm,
+    /// t_1 and t_3 one limb higher, and below them what the products before left: a number in the limbs' place. A single
+    /// limb has only what the products before left.
+    odd: Option<Xmm>,
+    /// The high half of the last odd product, which belongs below the next.
+    over: Option<Xmm>,
 }
 
 impl Pmuludq {
-    /// The two numbers whose sum is `w` times `k` limbs from limb `first` on, in words of 64 bits (the second one also has
-    /// what is moved in below, `under`, and gives what is moved out above).
-    fn vectors(&self, b: &mut Builder, row: &Row, first: u32, k: u32, under: Option<Xmm>) -> Group {
+    /// The products of limbs from `first` on, at most `left`. `under` is what the products before left.
+    fn products(&self, b: &mut Builder, row: &Row, first: u32, left: u32, under: Option<Xmm>) -> Products {
         let even = b.xmm();
-        match k {
-            1 => b.movd_in_x(even, row.a(b, first)),
-            2 => b.movq_load_x(even, row.a(b, first)),
-            _ => b.movdqu_load(even, row.a(b, first)),
-        }
-        if k == 1 {
-            b.pmuludq_x(even, self.w);
-            return Group { even, odd: under, over: None };
-        }
-        let odd = b.xmm();
+        let (size, top) = match left {
+            1 => {
+                b.movd_in_x(even, row.a(b, first));
+                b.pmuludq_x(even, self.w);
+                return Products { first, size: 1, even, odd: under, over: None };
+            }
+            2 | 3 => {
+                b.movq_load_x(even, row.a(b, first));
+                (2, 4)
+            }
+            _ => {
+                b.movdqu_load(even, row.a(b, first));
+                (4, 12)
+            }
+        };
+        let (odd, over) = (b.xmm(), b.xmm());
         b.pshufd(odd, even, ODD);
+        b.note("even and odd products");
         b.pmuludq_x(even, self.w);
         b.pmuludq_x(odd, self.w);
-        let over = b.xmm();
-        b.note("the odd products, one limb up; what leaves the top goes under the next");
+        b.note("the odd ones one limb up; what leaves at the top goes below the next");
         b.movdqa_x(over, odd);
         b.pslldq(odd, 4);
-        b.psrldq(over, if k == 2 { 4 } else { 12 });
+        b.psrldq(over, top);
         if let Some(under) = under {
             b.por_x(odd, under);
         }
-        Group { even, odd: Some(odd), over: Some(over) }
+        Products { first, size, even, odd: Some(odd), over: Some(over) }
     }
 
-    /// Sums the products of one pass: x := a w + carry.
-    fn products(&self, b: &mut Builder, row: &Row, first: u32, k: u32) -> Products {
-        let mut words = Vec::new();
-        let mut under = None;
-        let mut at = 0;
-        while at < k {
-            let size = match k - at {
-                1 => 1,
-                2 | 3 => 2,
-                _ => 4,
-            };
-            let group = self.vectors(b, row, first + at, size, under);
-            for word in 0..size.div_ceil(2) {
-                let sum = b.gpr();
-                let odd = group.odd.map(|odd| (odd, b.gpr()));
-                if word == 1 {
-                    b.note("the upper words");
-                    b.psrldq(group.even, 8);
-                    if let Some((odd, _)) = odd {
-                        b.psrldq(odd, 8);
-                    }
-                }
-                b.movq_out_x(sum, group.even);
-                if words.is_empty() {
-                    b.note("a w <= (B - 1)^2: the carry limb still fits");
-                    b.add(sum, self.carry);
-                }
-                if let Some((odd, other)) = odd {
-                    b.movq_out_x(other, odd);
-                    if words.is_empty() { b.add(sum, other) } else { b.adc(sum, other) }
-                }
-                words.push(sum);
-            }
-            (under, at) = (group.over, at + size);
+    /// One pass of at most [`PASS`] limbs.
+    fn pass(&self, b: &mut Builder, row: &Row, first: u32, k: u32) {
+        let mut chain = Chain { open: false };
+        let mut all = Vec::new();
+        let mut sums = Vec::new();
+        let (mut at, mut under) = (first, None);
+        while at < first + k {
+            let products = self.products(b, row, at, first + k - at, under);
+            sums.extend(self.odd(b, row, &products, &mut chain));
+            (at, under) = (at + products.size, products.over);
+            all.push(products);
         }
-        let carry = under.map(|over| {
-            let carry = b.gpr();
-            b.movd_out_x(carry, over);
-            b.adc_ri(carry, 0);
-            carry
+        // The carry limb of the pass: what is left at the top, and the carries of both chains.
+        let top = under.map(|over| {
+            let top = b.gpr();
+            b.movd_out_x(top, over);
+            b.adc_ri(top, 0);
+            top
         });
-        Products { words, carry }
+        let mut chain = Chain { open: false };
+        let mut sums = sums.into_iter();
+        for products in &all {
+            self.even(b, row, products, &mut sums, &mut chain);
+        }
+        if let Some(top) = top {
+            b.adc_ri(top, 0);
+            b.mov(self.carry, top);
+        }
+    }
+
+    /// The first chain: r plus the odd products and the carry limb, in one or two words of 64 bits.
+    fn odd(&self, b: &mut Builder, row: &Row, products: &Products, chain: &mut Chain) -> Vec<Gpr> {
+        let Products { first, size, odd, .. } = *products;
+        if size == 1 {
+            let sum = b.gpr();
+            b.load32(sum, row.r(b, first));
+            match odd {
+                Some(under) => {
+                    let limb = b.gpr();
+                    b.movd_out_x(limb, under);
+                    chain.add(b, sum, limb);
+                }
+                None => chain.add(b, sum, self.carry),
+            }
+            return vec![sum];
+        }
+        let odd = odd.expect("two limbs have an odd product");
+        let words = (0..size / 2).map(|word| {
+            let sum = b.gpr();
+            if word == 1 {
+                b.psrldq(odd, 8);
+            }
+            b.movq_out_x(sum, odd);
+            if !chain.open {
+                b.note("nothing is below the first odd product yet: the carry limb fits");
+                b.add(sum, self.carry);
+            }
+            chain.add(b, sum, row.r(b, first + 2 * word));
+            sum
+        });
+        words.collect()
+    }
+
+    /// The second chain: the even products to the sums, and these to r.
+    fn even(
+        &self,
+        b: &mut Builder,
+        row: &Row,
+        products: &Products,
+        sums: &mut impl Iterator<Item = Gpr>,
+        chain: &mut Chain,
+    ) {
+        let Products { first, size, even, .. } = *products;
+        match size {
+            1 => {
+                let (sum, product) = (sums.next().expect("a sum for a limb"), b.gpr());
+                b.movq_out_x(product, even);
+                chain.add(b, sum, product);
+                b.store32(row.r(b, first), sum);
+                b.note("the carry limb stands above the last limb");
+                b.shr(sum, 32);
+                b.mov(self.carry, sum);
+                return;
+            }
+            2 => b.movq_store_x(row.r(b, first), even),
+            _ => b.movdqu_store(row.r(b, first), even),
+        }
+        for (word, sum) in (0..size / 2).zip(sums) {
+            let place = row.r(b, first + 2 * word);
+            chain.add(b, sum, place);
+            b.store(place, sum);
+        }
     }
 }
 
-/// The vectors of a few limbs.
-struct Group {
-    even: Xmm,
-    odd: Option<Xmm>,
-    over: Option<Xmm>,
+/// A carry chain: `add` opens it and `adc` goes on.
+struct Chain {
+    open: bool,
+}
+
+impl Chain {
+    fn add(&mut self, b: &mut Builder, sum: Gpr, addend: impl Into<GprOrMem>) {
+        if self.open {
+            b.adc(sum, addend);
+        } else {
+            b.add(sum, addend);
+        }
+        self.open = true;
+    }
 }
 
 impl Strategy for Pmuludq {
@@ -134,37 +208,7 @@ impl Strategy for Pmuludq {
 
     fn group(&self, b: &mut Builder, row: &Row, k: u32) {
         for first in (0..k).step_by(PASS as usize) {
-            let size = PASS.min(k - first);
-            let Products { words, carry } = self.products(b, row, first, size);
-            let last = words.len() as u32 - 1;
-            b.note("plus r");
-            for (word, sum) in (0..).zip(words) {
-                let place = row.r(b, first + 2 * word);
-                if word == last && size % 2 == 1 {
-                    // One limb of r, and the carry limb above it.
-                    let limb = b.gpr();
-                    b.load32(limb, place);
-                    if word == 0 {
-                        b.add(sum, limb)
-                    } else {
-                        b.adc(sum, limb)
-                    }
-                    b.store32(place, sum);
-                    b.mov(self.carry, sum);
-                    b.shr(self.carry, 32);
-                } else {
-                    if word == 0 {
-                        b.add(sum, place)
-                    } else {
-                        b.adc(sum, place)
-                    }
-                    b.store(place, sum);
-                }
-            }
-            if let Some(carry) = carry {
-                b.adc_ri(carry, 0);
-                b.mov(self.carry, carry);
-            }
+            self.pass(b, row, first, PASS.min(k - first));
         }
     }
 
