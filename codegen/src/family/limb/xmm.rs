@@ -11,13 +11,13 @@
 //! one limb, with the high half of the t_3 before below it. Those two numbers and r are to be added, and `adc` adds two limbs
 //! at a time: two chains of one link each, where a sum that walks from limb to limb has four (an add and a shift each).
 //!
-//! The price is the way from the vector registers to the general ones, which cores go once or twice a cycle. Only the odd
-//! products take it. The even ones go by way of r: the first chain adds r to the odd products; the even products are stored
-//! over r in one piece; the second chain reads them back in two. (Other ways were slower on Zen 3: all products by `movq`; r
-//! added to the even products as a vector, which must wait when r was stored just before.)
+//! The price is the way from the vector registers to the general ones, which cores go once or twice a cycle. The odd products
+//! take it. The even ones go by way of r where r is read anyway: the first chain takes r and the odd products; the even
+//! products are stored over r in one piece; the second chain reads them back in two. (Other ways were slower on Zen 3: all
+//! products by `movq`; r added to the even products as a vector, which must wait when r was stored just before.)
 
-use super::{Row, Strategy};
-use crate::ir::typed::{Gpr, GprOrMem, Xmm};
+use super::scale::{Combine, Row, Scale};
+use crate::ir::typed::{Gpr, GprOrMem, Place, Xmm};
 use crate::ir::{Builder, VReg};
 
 /// Limbs in one pass, in which both chains run: their sums wait in general registers, two limbs in each.
@@ -85,14 +85,14 @@ impl Pmuludq {
     }
 
     /// One pass of at most [`PASS`] limbs.
-    fn pass(&self, b: &mut Builder, row: &Row, first: u32, k: u32) {
-        let mut chain = Chain { open: false };
+    fn pass(&self, b: &mut Builder, row: &Row, first: u32, k: u32, combine: Combine) {
+        let mut chain = Chain { open: false, combine };
         let mut all = Vec::new();
         let mut sums = Vec::new();
         let (mut at, mut under) = (first, None);
         while at < first + k {
             let products = self.products(b, row, at, first + k - at, under);
-            sums.extend(self.odd(b, row, &products, &mut chain));
+            sums.extend(self.odd(b, row, first, &products, &mut chain));
             (at, under) = (at + products.size, products.over);
             all.push(products);
         }
@@ -100,10 +100,12 @@ impl Pmuludq {
         let top = under.map(|over| {
             let top = b.gpr();
             b.movd_out_x(top, over);
-            b.adc_ri(top, 0);
+            if combine != Combine::Set {
+                b.adc_ri(top, 0);
+            }
             top
         });
-        let mut chain = Chain { open: false };
+        let mut chain = Chain { open: false, combine };
         let mut sums = sums.into_iter();
         for products in &all {
             self.even(b, row, products, &mut sums, &mut chain);
@@ -114,40 +116,57 @@ impl Pmuludq {
         }
     }
 
-    /// The first chain: r plus the odd products and the carry limb, in one or two words of 64 bits.
-    fn odd(&self, b: &mut Builder, row: &Row, products: &Products, chain: &mut Chain) -> Vec<Gpr> {
+    /// The first chain: r with the odd products and the carry limb, in one or two words of 64 bits. Without r there is nothing
+    /// to add to them.
+    fn odd(&self, b: &mut Builder, row: &Row, start: u32, products: &Products, chain: &mut Chain) -> Vec<Gpr> {
         let Products { first, size, odd, .. } = *products;
         if size == 1 {
-            let sum = b.gpr();
-            b.load32(sum, row.r(b, first));
-            match odd {
+            let below = match odd {
                 Some(under) => {
                     let limb = b.gpr();
                     b.movd_out_x(limb, under);
-                    chain.add(b, sum, limb);
+                    limb
                 }
-                None => chain.add(b, sum, self.carry),
+                None => self.carry,
+            };
+            let sum = b.gpr();
+            if chain.combine == Combine::Set {
+                b.mov(sum, below);
+            } else {
+                b.load32(sum, row.r(b, first));
+                chain.add(b, sum, below);
             }
             return vec![sum];
         }
         let odd = odd.expect("two limbs have an odd product");
         let words = (0..size / 2).map(|word| {
-            let sum = b.gpr();
+            let (product, place) = (b.gpr(), row.r(b, first + 2 * word));
             if word == 1 {
                 b.psrldq(odd, 8);
             }
-            b.movq_out_x(sum, odd);
-            if !chain.open {
+            b.movq_out_x(product, odd);
+            if first + word == start {
                 b.note("nothing is below the first odd product yet: the carry limb fits");
-                b.add(sum, self.carry);
+                b.add(product, self.carry);
             }
-            chain.add(b, sum, row.r(b, first + 2 * word));
-            sum
+            match chain.combine {
+                Combine::Set => product,
+                Combine::Add => {
+                    chain.add(b, product, place);
+                    product
+                }
+                Combine::Sub => {
+                    let sum = b.gpr();
+                    b.load(sum, place);
+                    chain.add(b, sum, product);
+                    sum
+                }
+            }
         });
         words.collect()
     }
 
-    /// The second chain: the even products to the sums, and these to r.
+    /// The second chain: the sums with the even products, and these to r.
     fn even(
         &self,
         b: &mut Builder,
@@ -165,54 +184,98 @@ impl Pmuludq {
                 b.store32(row.r(b, first), sum);
                 b.note("the carry limb stands above the last limb");
                 b.shr(sum, 32);
-                b.mov(self.carry, sum);
+                if chain.combine == Combine::Sub {
+                    // Above a difference that is -x stands B minus the borrow limb, or 0.
+                    b.neg(sum);
+                }
+                b.mov32(self.carry, sum);
                 return;
             }
+            _ if chain.combine == Combine::Set => {}
             2 => b.movq_store_x(row.r(b, first), even),
             _ => b.movdqu_store(row.r(b, first), even),
         }
         for (word, sum) in (0..size / 2).zip(sums) {
             let place = row.r(b, first + 2 * word);
-            chain.add(b, sum, place);
+            if chain.combine == Combine::Set {
+                // r is not to be read.
+                let product = b.gpr();
+                if word == 1 {
+                    b.psrldq(even, 8);
+                }
+                b.movq_out_x(product, even);
+                chain.add(b, sum, product);
+            } else {
+                chain.add(b, sum, place);
+            }
             b.store(place, sum);
         }
     }
 }
 
-/// A carry chain: `add` opens it and `adc` goes on.
+/// A carry chain of a sum or a difference: `add` or `sub` opens it, `adc` or `sbb` goes on.
 struct Chain {
     open: bool,
+    combine: Combine,
 }
 
 impl Chain {
     fn add(&mut self, b: &mut Builder, sum: Gpr, addend: impl Into<GprOrMem>) {
-        if self.open {
-            b.adc(sum, addend);
-        } else {
-            b.add(sum, addend);
+        match (self.combine, self.open) {
+            (Combine::Set | Combine::Add, false) => b.add(sum, addend),
+            (Combine::Set | Combine::Add, true) => b.adc(sum, addend),
+            (Combine::Sub, false) => b.sub(sum, addend),
+            (Combine::Sub, true) => b.sbb(sum, addend),
         }
         self.open = true;
     }
 }
 
-impl Strategy for Pmuludq {
+impl Scale for Pmuludq {
     type Multiplier = Gpr;
+    const BITS: Option<u32> = Some(32);
 
-    fn start(b: &mut Builder, multiplier: Gpr) -> Pmuludq {
-        let (w, carry) = (b.xmm(), b.gpr());
-        b.movd_in_x(w, multiplier);
-        b.pshufd(w, w, LOW_TWICE);
-        b.mov_imm32(carry, 0);
-        Pmuludq { w, carry }
+    fn new(b: &mut Builder) -> Pmuludq {
+        Pmuludq { w: b.xmm(), carry: b.gpr() }
     }
 
-    fn group(&self, b: &mut Builder, row: &Row, k: u32) {
+    fn begin(&self, b: &mut Builder, multiplier: Gpr) {
+        b.movd_in_x(self.w, multiplier);
+        b.pshufd(self.w, self.w, LOW_TWICE);
+        b.mov_imm32(self.carry, 0);
+    }
+
+    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
+        b.movd_in_x(self.w, multiplier);
+        b.pshufd(self.w, self.w, LOW_TWICE);
+        b.mov_imm32(self.carry, 0);
+    }
+
+    fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
         for first in (0..k).step_by(PASS as usize) {
-            self.pass(b, row, first, PASS.min(k - first));
+            self.pass(b, row, first, PASS.min(k - first), combine);
         }
     }
 
-    fn finish(&self, _: &mut Builder) -> VReg {
+    fn store_carry(&self, b: &mut Builder, to: Place) {
+        b.store32(to, self.carry);
+    }
+
+    fn store_zero(&self, b: &mut Builder, to: Place) {
+        let zero = b.gpr();
+        b.mov_imm32(zero, 0);
+        b.store32(to, zero);
+    }
+
+    fn absorb(&self, b: &mut Builder, limb: Place) {
+        let r = b.gpr();
+        b.load32(r, limb);
+        b.add(self.carry, r);
+        b.store32(limb, self.carry);
+        b.shr(self.carry, 32);
+    }
+
+    fn carry(&self, _: &mut Builder) -> VReg {
         self.carry.0
     }
 }
