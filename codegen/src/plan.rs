@@ -2,8 +2,8 @@
 
 use crate::error::{Noun, Problems, Reason, Shown};
 use crate::family::{self, Contract, Extent, Fact, Knob, Parameters, Role, Shape};
-use crate::spec::{Access, ArgumentKind, At, BackEdge, KernelSpec, Specs, Strategy};
 use crate::ir::Length;
+use crate::spec::{Access, ArgumentKind, At, BackEdge, KernelSpec, Specs, Strategy};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;

@@ -18,7 +18,8 @@ struct Arguments {
 
 fn build(body: impl FnOnce(&mut Builder, &Arguments)) -> Func<Virtual> {
     let mut b = Builder::new("test", 64);
-    let kind = |cursor| ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: true, cursor };
+    let kind =
+        |cursor| ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: true, cursor };
     let secret = b.parameter("secret", kind(0), true, &[]);
     let public = b.parameter("public", kind(1), false, &[]);
     let n = b.parameter("n", ParameterKind::Count { min: 1, max: 64 }, false, &[]);
@@ -185,6 +186,29 @@ fn secrets_travel_through_flags() {
         });
     });
     assert!(matches!(round[..], [Rule::Index(_)]), "{round:?}");
+}
+
+#[test]
+fn secrets_travel_through_vectors() {
+    let through = |forget: bool| {
+        leaks(|b, args| {
+            let (x, y, index) = (b.xmm(), b.xmm(), b.gpr());
+            let (place, out) = (b.at(0, args.secret, 0), b.at(1, args.public, 0));
+            b.movdqu_load(x, place);
+            b.pshufd(y, x, 0b00_01_10_11);
+            b.punpcklqdq(y, y);
+            if forget {
+                b.pxor_x(y, y);
+            }
+            b.movdqu_store(out, y);
+            b.movq_out_x(index, y);
+            b.and_ri(index, 7);
+            let place = indexed(1, args.public, index);
+            b.load(index, place);
+        })
+    };
+    assert!(matches!(through(false)[..], [Rule::Escape(1), Rule::Index(_)]));
+    assert_eq!(through(true), []);
 }
 
 #[test]

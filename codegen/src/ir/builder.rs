@@ -1,6 +1,6 @@
 //! Builds a `Func<Virtual>`, one instruction a call. The typed methods, one for each row, come from the instruction table.
 
-use super::typed::{Gpr, Mmx, Place, Val};
+use super::typed::{Gpr, Mmx, Place, Val, Xmm};
 use super::*;
 use crate::isa::row::{FlagSet, NONE};
 
@@ -47,6 +47,10 @@ impl Builder {
     /// A new MMX register.
     pub fn mmx(&mut self) -> Mmx {
         Mmx(self.fresh(RegClass::Mmx, None))
+    }
+    /// A new vector register.
+    pub fn xmm(&mut self) -> Xmm {
+        Xmm(self.fresh(RegClass::Xmm, None))
     }
     /// A new portable value.
     pub fn val(&mut self) -> Val {

@@ -160,7 +160,7 @@ where
     fn operand(&mut self, operand: &Operand<S::Reg>, kind: Kind) -> fmt::Result {
         let width = match kind {
             Kind::Reg(_, width) | Kind::RegMem(_, width) | Kind::Mem(width) => Some(width),
-            Kind::Address | Kind::Imm8 | Kind::Imm32 | Kind::Imm64 => None,
+            Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => None,
         };
         match operand {
             Operand::Reg(reg) => {
@@ -172,6 +172,7 @@ where
                 match width {
                     Some(Width::W32) => write!(self.out, "dword ")?,
                     Some(Width::W64) => write!(self.out, "qword ")?,
+                    Some(Width::W128) => write!(self.out, "xmmword ")?,
                     Some(Width::Limb) => write!(self.out, "limb ")?,
                     None => {}
                 }
@@ -211,7 +212,8 @@ mod tests {
     #[test]
     fn the_text_is_this() {
         let mut b = Builder::new("test/print", 64);
-        let kind = ParameterKind::Pointer { element_bytes: 8, length: Length::of(1), reads: true, writes: false, cursor: 0 };
+        let kind =
+            ParameterKind::Pointer { element_bytes: 8, length: Length::of(1), reads: true, writes: false, cursor: 0 };
         let a = b.parameter("a", kind, true, &[]);
         let n = b.parameter("n", ParameterKind::Count { min: 1, max: 64 }, false, &[]);
         let (hi, lo, word, rcx) = (b.gpr(), b.gpr(), b.pinned(RDX), b.pinned(RCX));

@@ -179,8 +179,14 @@ const ARGUMENTS: &[Argument] = &[
         domain: Domain::Any,
         secret: false,
     },
-    Argument { name: "w", kind: ArgumentKind::Limb { bits: 64 }, access: Access::In, may_equal: &[],
-        domain: Domain::Any, secret: true },
+    Argument {
+        name: "w",
+        kind: ArgumentKind::Limb { bits: 64 },
+        access: Access::In,
+        may_equal: &[],
+        domain: Domain::Any,
+        secret: true,
+    },
 ];
 
 pub const fn kernel(variants: &'static [Variant]) -> Kernel {

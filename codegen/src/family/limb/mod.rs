@@ -5,8 +5,8 @@
 
 mod block;
 mod block_square;
-mod karatsuba;
 mod divide;
+mod karatsuba;
 mod product;
 mod propagate;
 mod scale;
@@ -15,6 +15,7 @@ mod sum;
 mod walk;
 mod wide;
 mod words;
+mod xmm;
 
 use super::{Contract, Knob, Role, Strategy, count, limb, limbs};
 use crate::ir::Builder;
@@ -23,8 +24,7 @@ use crate::spec::Access::{In, InOut, Out, Scratch};
 
 const SET: &[Role] = &[limbs("r", Out, "n"), limbs("a", In, "n"), count("n"), limb("w")];
 const UPDATE: &[Role] = &[limbs("r", InOut, "n"), limbs("a", In, "n"), count("n"), limb("w")];
-const UPDATE_ON: &[Role] =
-    &[limbs("r", InOut, "n + more"), limbs("a", In, "n"), count("n"), count("more"), limb("w")];
+const UPDATE_ON: &[Role] = &[limbs("r", InOut, "n + more"), limbs("a", In, "n"), count("n"), count("more"), limb("w")];
 const SQUARES_ON: &[Role] = &[limbs("r", InOut, "2n + more"), limbs("a", In, "n"), count("n"), count("more")];
 const SUM: &[Role] = &[limbs("r", Out, "n"), limbs("a", In, "n"), limbs("b", In, "n"), count("n")];
 const DIVIDE: &[Role] = &[limbs("q", Out, "1"), limb("hi"), limb("lo"), limb("d"), limb("v")];
@@ -79,16 +79,19 @@ pub const CONTRACTS: &[Contract] = &[
         "portable" ROW: scale::row::<scale::Portable, scale::Set>,
         "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Set>,
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Set>,
+        "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Set>,
     }),
     contract!("limb32.mul_add", 32, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Add>,
         "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Add>,
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Add>,
+        "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Add>,
     }),
     contract!("limb32.mul_sub", 32, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Sub>,
         "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Sub>,
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Sub>,
+        "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Sub>,
     }),
     contract!("limb64.mul_add_prop", 64, UPDATE_ON, true, {
         "portable" LOOP: propagate::row::<scale::Portable>,

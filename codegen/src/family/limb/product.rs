@@ -4,10 +4,10 @@
 //! limb that no row has reached. A square needs only the products of different limbs, once: they are doubled afterwards,
 //! and the squares of the limbs added.
 
+use super::Limbs;
 use super::scale::{Combine, Row, Scale, walk};
 use super::square::Squares;
 use super::walk::{Carry, Cut};
-use super::Limbs;
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::Gpr;
 use crate::ir::{Builder, Func, Virtual};

@@ -4,7 +4,7 @@ use crate::ir::{Func, Inst, Mem, Operand, ParameterKind, Space, VReg, Virtual};
 use crate::isa::Op;
 use crate::isa::base::Base;
 use crate::isa::mmx_sse2::MmxSse2;
-use crate::isa::row::{Kind, RegClass};
+use crate::isa::row::RegClass;
 use crate::pass::model::CostModel;
 use crate::pass::{Resource, reads_and_writes};
 use std::collections::{BTreeMap, BTreeSet};
@@ -231,11 +231,6 @@ fn touches_mmx(inst: &Inst<VReg>) -> bool {
 
 fn memory_use(inst: &Inst<VReg>, index: usize, offsets: &Offsets, limb_bits: u32) -> Option<MemoryUse> {
     let (mem, _, writes) = inst.memory()?;
-    let width =
-        inst.operands.iter().zip(inst.op.row().operands).find_map(|(operand, spec)| match (operand, spec.kind) {
-            (Operand::Mem(_), Kind::RegMem(_, width) | Kind::Mem(width)) => Some(width),
-            _ => None,
-        })?;
-    let (offset, bytes) = (offsets.of(mem), width.bytes(limb_bits));
+    let (offset, bytes) = (offsets.of(mem), inst.access()?.bytes(limb_bits));
     Some(MemoryUse { inst: index, space: mem.space, base: Resource::of(mem.base), offset, bytes, writes })
 }
