@@ -170,11 +170,23 @@ pub mod adapters {
                 gmp::mpn_add_1(top, top, more as c_long, carry)
             }
         };
-        /// The same memory as 64-bit limbs: a row of n limbs of 32 bits and its carry are those of n / 2 limbs.
-        mpn_addmul_1_half(r: *mut u64, a: *const u64, n: u64, w: u32) -> u64 =
-            gmp::mpn_addmul_1(r, a, (n / 2) as c_long, u64::from(w));
         mpn_mul_basecase(r: *mut u64, a: *const u64, b: *const u64, n: u64) =
             gmp::mpn_mul_basecase(r, a, n as c_long, b, n as c_long);
+
+        // Rows and products of n limbs of 32 bits are those of n / 2 limbs of 64 bits on the same memory, with the same carry.
+        mpn_mul_1_half(r: *mut u64, a: *const u64, n: u64, w: u32) -> u64 =
+            gmp::mpn_mul_1(r, a, (n / 2) as c_long, u64::from(w));
+        mpn_addmul_1_half(r: *mut u64, a: *const u64, n: u64, w: u32) -> u64 =
+            gmp::mpn_addmul_1(r, a, (n / 2) as c_long, u64::from(w));
+        mpn_submul_1_half(r: *mut u64, a: *const u64, n: u64, w: u32) -> u64 =
+            gmp::mpn_submul_1(r, a, (n / 2) as c_long, u64::from(w));
+        mpn_add_n_half(r: *mut u64, a: *const u64, b: *const u64, n: u64) -> u64 =
+            gmp::mpn_add_n(r, a, b, (n / 2) as c_long);
+        mpn_sub_n_half(r: *mut u64, a: *const u64, b: *const u64, n: u64) -> u64 =
+            gmp::mpn_sub_n(r, a, b, (n / 2) as c_long);
+        mpn_mul_n_half(r: *mut u64, a: *const u64, b: *const u64, n: u64) =
+            gmp::mpn_mul_n(r, a, b, (n / 2) as c_long);
+        mpn_sqr_half(r: *mut u64, a: *const u64, n: u64) = gmp::mpn_sqr(r, a, (n / 2) as c_long);
 
         bn_mul_normal(r: *mut u64, a: *const u64, b: *const u64, n: u64) =
             openssl::bn_mul_normal(r, a, n as c_int, b, n as c_int);

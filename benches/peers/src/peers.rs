@@ -129,6 +129,8 @@ pub struct Match {
 
 const ROWS: &[u64] = &[8, 16, 32, 64, 128];
 const PRODUCTS: &[u64] = &[8, 16, 32];
+const ROWS32: &[u64] = &[16, 32, 64, 128, 256];
+const PRODUCTS32: &[u64] = &[16, 32, 64];
 const ADX: &[&str] = &["bmi2", "adx"];
 
 use Lengths::{Any, Even, Only, Powers, UpTo};
@@ -173,7 +175,7 @@ pub static MATCHES: &[Match] = &[
     Match { kernel: "limb64.mul_nxn", per: Per::Call, sizes: PRODUCTS, products: Some(|n| n * n), peers: &[
         peer(Gmp, "mpn_mul_n", Any, gmp::mpn_mul_n as Address),
         peer(Gmp, "mpn_mul_basecase", Any, adapters::mpn_mul_basecase as Address).adapted(),
-        // Those without a count ignore the fourth argument.
+        // Who has fewer arguments than the kernel does not see the others: they are in registers, and the kernel's to lose.
         peer(OpenSsl, "bn_mul_comba4", Only(4), openssl::bn_mul_comba4 as Address),
         peer(OpenSsl, "bn_mul_comba8", Only(8), openssl::bn_mul_comba8 as Address),
         peer(OpenSsl, "bn_mul_normal", Any, adapters::bn_mul_normal as Address).adapted(),
@@ -190,7 +192,7 @@ pub static MATCHES: &[Match] = &[
     ] },
     Match { kernel: "limb64.sqr_n", per: Per::Call, sizes: PRODUCTS, products: Some(|n| n * (n + 1) / 2), peers: &[
         peer(Gmp, "mpn_sqr", Any, gmp::mpn_sqr as Address),
-        // Longer ones do not fit into its own scratch.
+        // GMP itself goes over to Toom-Cook there.
         peer(Gmp, "mpn_sqr_basecase", UpTo(32), gmp::mpn_sqr_basecase as Address),
         peer(OpenSsl, "bn_sqr_comba4", Only(4), openssl::bn_sqr_comba4 as Address),
         peer(OpenSsl, "bn_sqr_comba8", Only(8), openssl::bn_sqr_comba8 as Address),
@@ -205,8 +207,54 @@ pub static MATCHES: &[Match] = &[
         peer(S2nBignum, "bignum_ksqr_32_64", Only(32), adapters::bignum_ksqr_32_64 as Address).adapted().needs(ADX),
         peer(S2nBignum, "bignum_sqr", Any, adapters::bignum_sqr as Address).adapted(),
     ] },
-    // Nobody else has limbs of 32 bits on a 64-bit CPU. The same memory as 64-bit limbs is what they would do.
-    Match { kernel: "limb32.mul_add", per: Per::Limb, sizes: &[16, 32, 64, 128, 256], products: None, peers: &[
+    // Nobody else has limbs of 32 bits on a 64-bit CPU: what others would do is to take the same memory as half as many limbs
+    // of 64 bits.
+    Match { kernel: "limb32.mul", per: Per::Limb, sizes: ROWS32, products: None, peers: &[
+        peer(Gmp, "mpn_mul_1 on 64-bit limbs", Even, adapters::mpn_mul_1_half as Address).adapted(),
+    ] },
+    Match { kernel: "limb32.mul_add", per: Per::Limb, sizes: ROWS32, products: None, peers: &[
         peer(Gmp, "mpn_addmul_1 on 64-bit limbs", Even, adapters::mpn_addmul_1_half as Address).adapted(),
     ] },
+    Match { kernel: "limb32.mul_sub", per: Per::Limb, sizes: ROWS32, products: None, peers: &[
+        peer(Gmp, "mpn_submul_1 on 64-bit limbs", Even, adapters::mpn_submul_1_half as Address).adapted(),
+    ] },
+    Match { kernel: "limb32.add", per: Per::Limb, sizes: ROWS32, products: None, peers: &[
+        peer(Gmp, "mpn_add_n on 64-bit limbs", Even, adapters::mpn_add_n_half as Address).adapted(),
+    ] },
+    Match { kernel: "limb32.sub", per: Per::Limb, sizes: ROWS32, products: None, peers: &[
+        peer(Gmp, "mpn_sub_n on 64-bit limbs", Even, adapters::mpn_sub_n_half as Address).adapted(),
+    ] },
+    Match { kernel: "limb32.mul_nxn", per: Per::Call, sizes: PRODUCTS32, products: None, peers: &[
+        peer(Gmp, "mpn_mul_n on 64-bit limbs", Even, adapters::mpn_mul_n_half as Address).adapted(),
+    ] },
+    Match { kernel: "limb32.sqr_n", per: Per::Call, sizes: PRODUCTS32, products: None, peers: &[
+        peer(Gmp, "mpn_sqr on 64-bit limbs", Even, adapters::mpn_sqr_half as Address).adapted(),
+    ] },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kiln_codegen::isa::feature::FeatureSet;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_kernel_is_there_once_and_every_length_has_a_peer() {
+        let names: BTreeSet<&str> = MATCHES.iter().map(|entry| entry.kernel).collect();
+        assert_eq!(names.len(), MATCHES.len());
+        for entry in MATCHES {
+            let rivals = entry.peers.iter().filter(|peer| !peer.control);
+            assert!(entry.sizes.iter().all(|&n| rivals.clone().any(|peer| peer.lengths.have(n))), "{}", entry.kernel);
+            assert!(entry.peers.iter().all(|peer| FeatureSet::from_names(peer.features).is_ok()), "{}", entry.kernel);
+        }
+    }
+
+    #[test]
+    fn lengths_are_what_they_say() {
+        assert!(!Any.have(0) && Any.have(1));
+        assert!(Only(8).have(8) && !Only(8).have(16));
+        assert!(!UpTo(32).have(0) && UpTo(32).have(32) && !UpTo(32).have(33));
+        assert!(!Powers(16, 64).have(8) && Powers(16, 64).have(32) && !Powers(16, 64).have(48));
+        assert!(!Even.have(0) && !Even.have(7) && Even.have(8));
+    }
+}

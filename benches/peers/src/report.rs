@@ -135,11 +135,20 @@ impl Case {
         self.kiln.iter().min_by(|a, b| a.ticks.total_cmp(&b.ticks))
     }
 
+    /// Whether times scatter so much that absolute numbers mean little.
+    fn is_restless(&self) -> bool {
+        let spreads = [self.best_of_all().map(|time| time.spread), self.best_peer().map(|peer| peer.spread)];
+        spreads.into_iter().flatten().any(|spread| spread > RESTLESS)
+    }
+
     /// The fastest peer.
     pub fn best_peer(&self) -> Option<&PeerTime> {
         self.peers.iter().filter(|peer| !peer.control).min_by(|a, b| a.ticks.total_cmp(&b.ticks))
     }
 }
+
+/// Distance of the quartiles from which the machine is called busy.
+const RESTLESS: f64 = 0.10;
 
 /// The document for people.
 pub fn text(document: &Document) -> String {
@@ -234,6 +243,9 @@ fn kernel_text(text: &mut String, kernel: &KernelReport, document: &Document) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let _ = writeln!(text, "{}", table.trim_fmt());
+    if cases.iter().any(Case::is_restless) {
+        let _ = writeln!(text, "something else was running: over {:.0} % between the quartiles", 100.0 * RESTLESS);
+    }
     for absent in &kernel.left_out {
         let _ = writeln!(text, "not here: {}: {}", absent.name, absent.why);
     }
