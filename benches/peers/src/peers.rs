@@ -233,28 +233,4 @@ pub static MATCHES: &[Match] = &[
 ];
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use kiln_codegen::isa::feature::FeatureSet;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn every_kernel_is_there_once_and_every_length_has_a_peer() {
-        let names: BTreeSet<&str> = MATCHES.iter().map(|entry| entry.kernel).collect();
-        assert_eq!(names.len(), MATCHES.len());
-        for entry in MATCHES {
-            let rivals = entry.peers.iter().filter(|peer| !peer.control);
-            assert!(entry.sizes.iter().all(|&n| rivals.clone().any(|peer| peer.lengths.have(n))), "{}", entry.kernel);
-            assert!(entry.peers.iter().all(|peer| FeatureSet::from_names(peer.features).is_ok()), "{}", entry.kernel);
-        }
-    }
-
-    #[test]
-    fn lengths_are_what_they_say() {
-        assert!(!Any.have(0) && Any.have(1));
-        assert!(Only(8).have(8) && !Only(8).have(16));
-        assert!(!UpTo(32).have(0) && UpTo(32).have(32) && !UpTo(32).have(33));
-        assert!(!Powers(16, 64).have(8) && Powers(16, 64).have(32) && !Powers(16, 64).have(48));
-        assert!(!Even.have(0) && !Even.have(7) && Even.have(8));
-    }
-}
+mod tests;
