@@ -18,10 +18,13 @@ pub struct Args {
     /// Lengths in limbs [default: 8,16,32,64,128 for rows, 8,16,32 for products]
     #[arg(long, value_name = "N,N…", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=65536))]
     pub sizes: Vec<u64>,
-    /// Rounds that count, for each length
+    /// How often everything is raced, some time apart; the calmest time counts, for all in it
+    #[arg(long, value_name = "P", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub passes: u32,
+    /// Rounds that count in a pass, for each length
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(3..=100_000))]
     pub rounds: u32,
-    /// Race for so long at each length, however many rounds that is
+    /// Race for so long at each length, all passes together, however many rounds that is
     #[arg(long, value_name = "S", conflicts_with = "rounds", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// How often each of Kiln's finalists is placed anew, at other offsets in a page; 0: as it was linked

@@ -33,6 +33,13 @@ pub struct Bout {
     pub thrown: u32,
 }
 
+impl Bout {
+    /// Time of everyone together: the less, the calmer the machine was.
+    pub fn total(&self) -> f64 {
+        self.measured.iter().map(|measured| measured.time.unwrap_or(f64::INFINITY)).sum()
+    }
+}
+
 /// The variants that come to the final: the fastest that serve every n, and the fastest that serve this one alone.
 pub fn finalists<'a>(
     kernel: &'static Kernel,
@@ -60,7 +67,7 @@ pub fn finalists<'a>(
     Ok(chosen)
 }
 
-/// The final: everyone to the end.
+/// The final: everyone to the end. `seed` is for the order in the rounds.
 pub fn last(
     kernel: &'static Kernel,
     n: u64,
@@ -68,6 +75,7 @@ pub fn last(
     clock: &SystemClock,
     window: u64,
     length: Length,
+    seed: u64,
 ) -> Result<Bout, NoMemory> {
     let rounds = match length {
         Length::Rounds(rounds) => rounds as usize,
@@ -79,7 +87,7 @@ pub fn last(
         finalists: usize::MAX,
         final_rounds: (rounds, rounds),
         clear_rounds: rounds,
-        ..Rules::new(clock.microsecond(), clock.step(), SEED.rotate_left(32) ^ n)
+        ..Rules::new(clock.microsecond(), clock.step(), SEED.rotate_left(32) ^ n ^ seed.rotate_left(16))
     };
     match length {
         Length::Rounds(_) => run(kernel, n, contenders, clock, &rules, &mut Unlimited),

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use args::Args;
-use bout::Length;
+use bout::{Bout, Length};
 use clap::Parser;
 use contenders::{Twins, shipped};
 use kiln_kernels::catalogue::{ArgumentKind, Kernel};
@@ -24,7 +24,7 @@ use kiln_runtime::provide::Provider;
 use kiln_runtime::timer::{Clock, SystemClock, Unit};
 use kiln_runtime::verify::{NoMemory, Verified};
 use limits::Limit;
-use peers::{MATCHES, Match, Per};
+use peers::{MATCHES, Match, Peer, Per};
 use report::{Absent, Case, Document, KernelReport, KilnTime, LibraryReport, PeerTime};
 
 fn main() -> ExitCode {
@@ -45,6 +45,29 @@ fn main() -> ExitCode {
     // A closed pipe is nobody's fault.
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::from(u8::from(failed))
+}
+
+/// The final at one n.
+struct LineUp<'a> {
+    n: u64,
+    /// Kiln's finalists, each with its copies at several places.
+    kiln: Vec<(&'a Verified, Vec<(usize, Verified)>)>,
+    peers: Vec<(&'a Peer, Verified)>,
+}
+
+impl LineUp<'_> {
+    /// One for each place of each finalist, or itself if it has none; then the peers.
+    fn contenders(&self) -> Vec<&Verified> {
+        let mut contenders: Vec<&Verified> = Vec::new();
+        for (finalist, placed) in &self.kiln {
+            if placed.is_empty() {
+                contenders.push(finalist);
+            }
+            contenders.extend(placed.iter().map(|(_, verified)| verified));
+        }
+        contenders.extend(self.peers.iter().map(|(_, verified)| verified));
+        contenders
+    }
 }
 
 /// What all races share.
@@ -80,6 +103,7 @@ impl Ring<'_> {
             gigahertz: self.gigahertz,
             window_us: self.args.window,
             placements: self.args.placements,
+            passes: self.args.passes,
             libraries: libraries(),
             limits_for: self.limit.map(|limit| limit.valid_for),
             kernels,
@@ -103,19 +127,35 @@ impl Ring<'_> {
         let variants = shipped(kernel, &self.cpu, &mut report.left_out);
         let twins = Twins::new(kernel, self.specs.specs());
         let sizes = if self.args.sizes.is_empty() { entry.sizes } else { &self.args.sizes };
+        let mut finals = Vec::new();
         for &n in sizes {
-            if !allows(kernel, n) {
-                report.left_out.push(Absent {
-                    name: format!("n = {n}"),
-                    why: "the contract does not allow it".to_owned(),
-                    failed: false,
-                });
-                continue;
+            let line_up = if allows(kernel, n) {
+                self.line_up(entry, kernel, &variants, &twins, n, &mut report.left_out)
+                    .map_err(|NoMemory| "no memory for the operands")
+            } else {
+                Err("the contract does not allow it")
+            };
+            match line_up {
+                Ok(line_up) => finals.push((line_up, None)),
+                Err(why) => {
+                    report.left_out.push(Absent { name: format!("n = {n}"), why: why.to_owned(), failed: false });
+                }
             }
-            match self.case(entry, kernel, &variants, &twins, n, &mut report.left_out) {
-                Ok(case) => report.cases.push(case),
-                Err(NoMemory) => report.left_out.push(Absent {
-                    name: format!("n = {n}"),
+        }
+        // The passes of one length are as far apart as the other lengths take: what disturbs one may be gone in the next.
+        for pass in 0..self.args.passes {
+            for (line_up, calmest) in &mut finals {
+                let Ok(bout) = self.last(kernel, line_up, pass) else { continue };
+                if calmest.as_ref().is_none_or(|calmest: &Bout| bout.total() < calmest.total()) {
+                    *calmest = Some(bout);
+                }
+            }
+        }
+        for (line_up, calmest) in &finals {
+            match calmest {
+                Some(bout) => report.cases.push(self.case(entry, line_up, bout)),
+                None => report.left_out.push(Absent {
+                    name: format!("n = {}", line_up.n),
                     why: "no memory for the operands".to_owned(),
                     failed: false,
                 }),
@@ -125,47 +165,44 @@ impl Ring<'_> {
         report
     }
 
-    fn case(
+    /// Who is in the final at one n.
+    fn line_up<'a>(
         &self,
-        entry: &Match,
+        entry: &'a Match,
         kernel: &'static Kernel,
-        variants: &[Verified],
+        variants: &'a [Verified],
         twins: &Twins,
         n: u64,
         left_out: &mut Vec<Absent>,
-    ) -> Result<Case, NoMemory> {
-        // Kiln's first: one for each place of each finalist; then the peers.
-        let finalists = bout::finalists(kernel, n, variants, &self.clock)?;
-        let placed: Vec<Vec<(usize, Verified)>> = finalists
-            .iter()
-            .map(|finalist| twins.place(finalist.candidate().name(), self.args.placements, &self.cpu, left_out))
-            .collect();
-        let peers: Vec<(&peers::Peer, Verified)> = entry
-            .peers
-            .iter()
-            .filter(|peer| peer.lengths.have(n))
-            .filter_map(|peer| match contenders::peer(kernel, peer, n, &self.cpu) {
-                Ok(verified) => Some((peer, verified)),
-                Err(absent) => {
-                    left_out.push(absent);
-                    None
-                }
+    ) -> Result<LineUp<'a>, NoMemory> {
+        let kiln = bout::finalists(kernel, n, variants, &self.clock)?
+            .into_iter()
+            .map(|finalist| {
+                let placed = twins.place(finalist.candidate().name(), self.args.placements, &self.cpu, left_out);
+                (finalist, placed)
             })
             .collect();
-        let mut contenders: Vec<&Verified> = Vec::new();
-        for (finalist, placed) in finalists.iter().zip(&placed) {
-            if placed.is_empty() {
-                contenders.push(finalist);
+        let mut peers = Vec::new();
+        for peer in entry.peers.iter().filter(|peer| peer.lengths.have(n)) {
+            match contenders::peer(kernel, peer, n, &self.cpu) {
+                Ok(verified) => peers.push((peer, verified)),
+                Err(absent) => left_out.push(absent),
             }
-            contenders.extend(placed.iter().map(|(_, verified)| verified));
         }
-        contenders.extend(peers.iter().map(|(_, verified)| verified));
+        Ok(LineUp { n, kiln, peers })
+    }
+
+    fn last(&self, kernel: &'static Kernel, line_up: &LineUp<'_>, pass: u32) -> Result<Bout, NoMemory> {
         let length = match self.args.seconds {
-            Some(seconds) => Length::Time(Duration::from_secs_f64(seconds)),
+            Some(seconds) => Length::Time(Duration::from_secs_f64(seconds / f64::from(self.args.passes))),
             None => Length::Rounds(self.args.rounds),
         };
-        let bout = bout::last(kernel, n, &contenders, &self.clock, self.args.window, length)?;
+        let contenders = line_up.contenders();
+        bout::last(kernel, line_up.n, &contenders, &self.clock, self.args.window, length, u64::from(pass))
+    }
 
+    fn case(&self, entry: &Match, line_up: &LineUp<'_>, bout: &Bout) -> Case {
+        let n = line_up.n;
         let work = match entry.per {
             Per::Limb => n as f64,
             Per::Call => 1.0,
@@ -174,7 +211,7 @@ impl Ring<'_> {
             bout.measured.iter().map(|measured| Some((measured.time? / work, measured.spread?))).collect();
         let mut next = times.iter().copied();
         let mut kiln: Vec<KilnTime> = Vec::new();
-        for (finalist, placed) in finalists.iter().zip(&placed) {
+        for (finalist, placed) in &line_up.kiln {
             let times: Vec<Option<(f64, f64)>> = next.by_ref().take(placed.len().max(1)).collect();
             let Some((ticks, spread)) = median(times.iter().flatten().map(|time| time.0))
                 .zip(median(times.iter().flatten().map(|time| time.1)))
@@ -191,7 +228,8 @@ impl Ring<'_> {
             });
         }
         kiln.sort_by(|a, b| a.exact.cmp(&b.exact).then(a.ticks.total_cmp(&b.ticks)));
-        let peers: Vec<PeerTime> = peers
+        let peers: Vec<PeerTime> = line_up
+            .peers
             .iter()
             .zip(next)
             .filter_map(|((peer, _), time)| {
@@ -219,7 +257,7 @@ impl Ring<'_> {
             ratio: None,
         };
         case.ratio = case.best_of_all().zip(case.best_peer()).map(|(kiln, peer)| kiln.ticks / peer.ticks);
-        Ok(case)
+        case
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Document {
     pub window_us: u64,
     /// How often Kiln's finalists were placed.
     pub placements: u32,
+    /// How often everything was raced; the calmest time counts.
+    pub passes: u32,
     /// Library and version, with what it was built for where that matters.
     pub libraries: Vec<LibraryReport>,
     /// What the limits are valid for; `None` where they are not known.
@@ -170,7 +172,11 @@ pub fn text(document: &Document) -> String {
         1 => "Kiln's finalists at one place".to_owned(),
         places => format!("Kiln's finalists at {places} places each, the median shown"),
     };
-    let _ = writeln!(text, "windows of {} us or more; {places}", document.window_us);
+    let _ = writeln!(
+        text,
+        "windows of {} us or more; the calmest of {} passes; {places}",
+        document.window_us, document.passes
+    );
     for kernel in &document.kernels {
         text.push('\n');
         kernel_text(&mut text, kernel, document);
