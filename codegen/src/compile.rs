@@ -65,12 +65,12 @@ pub fn compile(specs: &Specs) -> Result<Vec<Compiled<'_>>, Problems> {
 /// On ill-formed IR: a fault of a family or of a pass, never of a spec.
 pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, Problems> {
     let at_strategy = |reason| Problems::from(plan.kernel.problem(plan.strategy.name.span.clone(), reason, None));
-    let lower = plan.contract.strategy(&plan.strategy.name).ok_or_else(|| {
+    let strategy = plan.contract.strategy(&plan.strategy.name).ok_or_else(|| {
         let word = Shown::new(&plan.strategy.name);
         at_strategy(Reason::UnknownWord { noun: Noun::Strategy, word, context: format!("of {}", plan.contract.kernel) })
     })?;
     let lowering = Lowering { name: &plan.name, arguments: &plan.arguments, parameters: plan.parameters };
-    let func = lower(plan.contract, &lowering);
+    let func = (strategy.lower)(plan.contract, &lowering);
     must_be_well_formed("lowering", &func);
     taint::check(&func).map_err(|leaks| {
         let arguments = func.parameters.iter().map(|parameter| parameter.name.clone()).collect();

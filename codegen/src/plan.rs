@@ -1,8 +1,9 @@
 //! A spec's strategies and lists of parameters to one plan for each variant. The only place that makes variant names.
 
 use crate::error::{Noun, Problems, Reason, Shown};
-use crate::family::{self, Contract, Fact, Parameters, Role, Shape};
-use crate::spec::{Access, ArgumentKind, BackEdge, KernelSpec, Specs, Strategy};
+use crate::family::{self, Contract, Extent, Fact, Knob, Parameters, Role, Shape};
+use crate::spec::{Access, ArgumentKind, At, BackEdge, KernelSpec, Specs, Strategy};
+use crate::ir::Length;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -73,17 +74,36 @@ pub fn symbol(name: &str) -> String {
 
 /// The name of a variant.
 fn variant_name(kernel: &str, strategy: &str, parameters: Parameters, schedule: &Schedule) -> String {
-    let parameters = match parameters {
-        Parameters::Unrolled { unroll, live: false } => format!("u{unroll}"),
-        Parameters::Unrolled { unroll, live: true } => format!("u{unroll}.live"),
-        Parameters::Exact(limbs) => format!("exact{limbs}"),
-    };
     let schedule = match schedule {
         Schedule::Generic => String::new(),
         Schedule::Source => ".s_source".into(),
         Schedule::Cpu(name) => format!(".s_{name}"),
     };
-    format!("{kernel}/{strategy}.{parameters}{schedule}")
+    format!("{kernel}/{strategy}{parameters}{schedule}")
+}
+
+/// The parameters as they stand in a name, each behind a point; what a spec need not say is not in it.
+impl fmt::Display for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.extent {
+            Extent::Whole => {}
+            Extent::Unrolled(limbs) => write!(f, ".u{limbs}")?,
+            Extent::Exact(limbs) => write!(f, ".exact{limbs}")?,
+        }
+        if self.live {
+            f.write_str(".live")?;
+        }
+        if self.rows != 1 {
+            write!(f, ".r{}", self.rows)?;
+        }
+        if self.overlap != 0 {
+            write!(f, ".o{}", self.overlap)?;
+        }
+        match self.block {
+            Some(limbs) => write!(f, ".b{limbs}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The most variants of one kernel: far more than anybody can measure, and still soon made.
@@ -91,8 +111,12 @@ const MOST: usize = 20_000;
 
 /// How many plans the strategies of a kernel ask for.
 fn count(kernel: &KernelSpec) -> usize {
-    let points = |strategy: &Strategy| strategy.back_edge.len() * strategy.unroll.len() + strategy.exact.len();
-    kernel.strategies.iter().map(|strategy| points(strategy) * strategy.schedule.len()).sum()
+    let points = |strategy: &Strategy| {
+        let extents = strategy.back_edge.len().max(1) * strategy.unroll.len() + strategy.exact.len();
+        let knobs = [&strategy.rows, &strategy.overlap, &strategy.block];
+        knobs.iter().fold(extents.max(1), |points, list| points * list.len().max(1)) * strategy.schedule.len()
+    };
+    kernel.strategies.iter().map(points).sum()
 }
 
 /// Every plan of every kernel, in the order of the specs: strategies as written; unrolled before exact; sizes as written.
@@ -126,16 +150,18 @@ pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
             continue;
         }
         for strategy in &kernel.strategies {
+            problems.extend(wrong_knobs(kernel, contract, strategy));
             let startup: BTreeSet<u32> = strategy.startup.iter().map(|at| at.value).collect();
             for (parameters, at_startup) in parameters(strategy, &startup) {
-                for schedule in strategy.schedule.iter().map(|word| Schedule::parse(word)) {
+                for (place, word) in strategy.schedule.iter().enumerate() {
+                    let schedule = Schedule::parse(word);
                     plans.push(Plan {
                         kernel,
                         strategy,
                         contract,
                         name: variant_name(&kernel.kernel, &strategy.name, parameters, &schedule),
                         parameters,
-                        startup: at_startup && schedule == Schedule::Generic,
+                        startup: at_startup && place == 0,
                         schedule,
                         arguments: arguments.clone(),
                     });
@@ -146,18 +172,67 @@ pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
     problems.or(plans)
 }
 
-/// The points of a strategy's lists. A strategy with a `startup` list also brings its exact sizes to the start-up race,
-/// each to its own size class.
-fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, bool)> {
-    let mut points: Vec<(Parameters, bool)> = Vec::new();
-    for edge in &strategy.back_edge {
-        for unroll in &strategy.unroll {
-            let live = edge.value == BackEdge::Live;
-            let point = Parameters::Unrolled { unroll: unroll.value, live };
-            points.push((point, startup.contains(&unroll.value) && !live));
+/// What a strategy's table asks for and the strategy does not have.
+fn wrong_knobs(kernel: &KernelSpec, contract: &Contract, strategy: &Strategy) -> Problems {
+    let mut problems = Problems::new();
+    let Some(known) = contract.strategy(&strategy.name) else { return problems };
+    let first = |list: &[At<u32>]| list.first().map(|item| item.span.clone());
+    let given = [
+        (Knob::Unroll, first(&strategy.unroll)),
+        (Knob::Exact, first(&strategy.exact)),
+        (Knob::BackEdge, strategy.back_edge.first().map(|edge| edge.span.clone())),
+        (Knob::Rows, first(&strategy.rows)),
+        (Knob::Overlap, first(&strategy.overlap)),
+        (Knob::Block, first(&strategy.block)),
+    ];
+    for (knob, span) in given {
+        if let (Some(span), false) = (span, known.knobs.contains(&knob)) {
+            let reason = Reason::NoSuchParameter {
+                key: knob.key().to_owned(),
+                strategy: Shown::new(&strategy.name),
+                kernel: Shown::new(contract.kernel),
+                valid: known.knobs.iter().map(|knob| knob.key().to_owned()).collect(),
+            };
+            problems.push(kernel.problem(span, reason, None));
         }
     }
-    points.extend(strategy.exact.iter().map(|limbs| (Parameters::Exact(limbs.value), !startup.is_empty())));
+    problems
+}
+
+/// The points of a strategy's lists. What starts up is the first of each list but `unroll`, which says it itself; a strategy
+/// with a `startup` list also brings its exact sizes to the start-up race, each to its own size class.
+fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, bool)> {
+    let or = |list: &[At<u32>], default: Option<u32>| -> Vec<Option<u32>> {
+        if list.is_empty() { vec![default] } else { list.iter().map(|item| Some(item.value)).collect() }
+    };
+    let edges: Vec<bool> = match strategy.back_edge.as_slice() {
+        [] => vec![false],
+        edges => edges.iter().map(|edge| edge.value == BackEdge::Live).collect(),
+    };
+    let mut extents: Vec<(Extent, bool, bool)> = Vec::new();
+    for live in &edges {
+        for unroll in &strategy.unroll {
+            let at_startup = startup.contains(&unroll.value) && *live == edges[0];
+            extents.push((Extent::Unrolled(unroll.value), *live, at_startup));
+        }
+    }
+    extents.extend(strategy.exact.iter().map(|limbs| (Extent::Exact(limbs.value), false, !startup.is_empty())));
+    if extents.is_empty() {
+        extents.push((Extent::Whole, false, true));
+    }
+    let mut points: Vec<(Parameters, bool)> = Vec::new();
+    for (extent, live, at_startup) in extents {
+        let mut first = true;
+        for rows in or(&strategy.rows, Some(1)) {
+            for overlap in or(&strategy.overlap, Some(0)) {
+                for block in or(&strategy.block, None) {
+                    let (rows, overlap) = (rows.unwrap_or(1), overlap.unwrap_or(0));
+                    points.push((Parameters { extent, live, rows, overlap, block }, at_startup && first));
+                    first = false;
+                }
+            }
+        }
+    }
     points
 }
 
@@ -168,22 +243,37 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
     let mut facts = Vec::new();
     for (index, (argument, role)) in kernel.arguments.iter().zip(contract.roles).enumerate() {
         let shape = match &argument.kind {
-            ArgumentKind::Limbs { .. } => {
-                Shape::Limbs { reads: argument.access != Access::Out, writes: argument.access != Access::In }
-            }
+            ArgumentKind::Limbs { length } => match role.shape {
+                // The same sum, in whatever order it was written.
+                Shape::Limbs { length: wanted, .. } if same_length(&length.to_string(), wanted) => {
+                    Shape::Limbs { access: argument.access, length: wanted }
+                }
+                _ => return Err(index),
+            },
             ArgumentKind::Count { .. } => Shape::Count,
             ArgumentKind::Limb => Shape::Limb,
         };
         if argument.name.value != role.name || shape != role.shape {
             return Err(index);
         }
+        let length = match &argument.kind {
+            ArgumentKind::Limbs { length } => {
+                let term = |(name, times): &(String, u32)| {
+                    let index = index_of(name).and_then(|index| u8::try_from(index).ok())?;
+                    Some((index, u16::try_from(*times).ok()?))
+                };
+                let terms: Option<Vec<_>> = length.terms.iter().map(term).collect();
+                Length::new(&terms.ok_or(index)?, length.plus)
+            }
+            ArgumentKind::Count { .. } | ArgumentKind::Limb => Length::new(&[], 0),
+        };
         let may_equal: Option<Vec<u8>> =
             argument.may_equal.iter().map(|name| index_of(name).and_then(|index| u8::try_from(index).ok())).collect();
         let count = match argument.kind {
             ArgumentKind::Count { min, max } => (min, max),
             ArgumentKind::Limbs { .. } | ArgumentKind::Limb => (0, 0),
         };
-        facts.push(Fact { secret: argument.secret, may_equal: may_equal.ok_or(index)?, count });
+        facts.push(Fact { secret: argument.secret, may_equal: may_equal.ok_or(index)?, count, length });
     }
     if kernel.arguments.len() != contract.roles.len() || kernel.returns.is_some() != contract.returns {
         return Err(contract.roles.len());
@@ -210,11 +300,23 @@ impl std::error::Error for NotTheContract {}
 
 fn describe(role: &Role) -> String {
     let what = match role.shape {
-        Shape::Limbs { reads: true, writes: false } => "limbs, in",
-        Shape::Limbs { reads: true, writes: true } => "limbs, inout",
-        Shape::Limbs { .. } => "limbs, out",
-        Shape::Count => "count",
-        Shape::Limb => "limb",
+        Shape::Limbs { access, length } => {
+            let access = match access {
+                Access::In => "in",
+                Access::Out => "out",
+                Access::InOut => "inout",
+                Access::Scratch => "scratch",
+            };
+            format!("{length} limbs, {access}")
+        }
+        Shape::Count => "count".into(),
+        Shape::Limb => "limb".into(),
     };
     format!("{} ({what})", role.name)
+}
+
+/// Whether two sums have the same terms.
+fn same_length(a: &str, b: &str) -> bool {
+    let terms = |text: &str| text.split('+').map(|term| term.trim().to_owned()).collect::<BTreeSet<_>>();
+    terms(a) == terms(b)
 }

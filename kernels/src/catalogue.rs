@@ -39,12 +39,12 @@ pub union Word {
 /// What an argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// A pointer to `n` limbs of `bits` bits, where `n` is the argument at index `count`.
+    /// A pointer to limbs of `bits` bits.
     Limbs {
         /// Bits of a limb: 32 or 64.
         bits: u32,
-        /// Index, in the argument list, of the count that gives the length.
-        count: usize,
+        /// How many.
+        length: Length,
     },
     /// A number of limbs, `min..=max`, public.
     Count {
@@ -60,6 +60,27 @@ pub enum ArgumentKind {
     },
 }
 
+/// A number of limbs: a sum of multiples of counts, and a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    /// Indices, in the argument list, of counts, with how many times each is taken.
+    pub terms: &'static [(usize, u64)],
+    /// The constant.
+    pub plus: u64,
+}
+
+impl Length {
+    /// As many as the count at this index says.
+    pub const fn of(term: &'static [(usize, u64); 1]) -> Length {
+        Length { terms: term, plus: 0 }
+    }
+
+    /// The number when the arguments have these values; saturating, so that a nonsense count asks for too much.
+    pub fn limbs(&self, value: impl Fn(usize) -> u64) -> u64 {
+        self.terms.iter().fold(self.plus, |sum, &(index, times)| sum.saturating_add(value(index).saturating_mul(times)))
+    }
+}
+
 /// How a kernel uses the memory behind a pointer argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -69,6 +90,21 @@ pub enum Access {
     Out,
     /// Read, then written.
     InOut,
+    /// Room for intermediate values: not read before it is written; what it holds afterwards means nothing.
+    Scratch,
+}
+
+/// The values that a limb by value may have; the caller sees to it. Indices are those of other limbs by value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// Any.
+    Any,
+    /// The top bit is set.
+    Normalised,
+    /// Less than the other.
+    Below(usize),
+    /// `floor((B^2 - 1) / d) - B`, where B = 2^bits and d is the other, which is normalised.
+    ReciprocalOf(usize),
 }
 
 /// One argument of a contract, in call order.
@@ -82,6 +118,8 @@ pub struct Argument {
     pub access: Access,
     /// Indices of the arguments whose pointer may be equal to this one's (fully equal; no other overlap).
     pub may_equal: &'static [usize],
+    /// Which values a limb may have.
+    pub domain: Domain,
     /// Whether the contents are secret.
     pub secret: bool,
 }
@@ -143,7 +181,7 @@ pub struct VariantParts {
     pub origin: Origin,
     /// CPU features that the emitted instructions need (the computed manifest), by the names of the feature table.
     pub features: &'static [&'static str],
-    /// For a variant without any loop: the only `n` it may be called with.
+    /// For a variant without any loop: the only value of the first count it may be called with.
     pub exact: Option<u64>,
     /// Whether it takes part in the start-up race.
     pub startup: bool,
@@ -190,7 +228,7 @@ pub struct KernelParts {
     pub arguments: &'static [Argument],
     /// Whether a limb is returned (zero-extended to 64 bits by [`Kernel::call`]).
     pub returns: bool,
-    /// Size classes: values of the count argument that have a winner of their own.
+    /// Size classes: values of the first count that have a winner of their own; empty for a contract without a count.
     pub sizes: &'static [u64],
     /// Path of the spec file as `kernels!` was given it.
     pub spec_file: &'static str,

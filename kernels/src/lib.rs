@@ -15,7 +15,32 @@ pub use kiln_macros::kernels;
 #[cfg(feature = "limb")]
 pub mod limb {
     kiln_macros::kernels! {
-        specs: ["../specs/kernels/limb64_mul_add.toml", "../specs/kernels/limb32_mul_add.toml"],
+        specs: [
+            "../specs/kernels/limb64_mul.toml",
+            "../specs/kernels/limb64_mul_add.toml",
+            "../specs/kernels/limb64_mul_sub.toml",
+            "../specs/kernels/limb64_mul_add_prop.toml",
+            "../specs/kernels/limb64_sqr_add_prop.toml",
+            "../specs/kernels/limb64_add.toml",
+            "../specs/kernels/limb64_sub.toml",
+            "../specs/kernels/limb64_mul_nxn.toml",
+            "../specs/kernels/limb64_sqr_n.toml",
+            "../specs/kernels/limb64_reciprocal.toml",
+            "../specs/kernels/limb64_div_2by1.toml",
+            "../specs/kernels/limb64_div_2by1_public.toml",
+            "../specs/kernels/limb32_mul.toml",
+            "../specs/kernels/limb32_mul_add.toml",
+            "../specs/kernels/limb32_mul_sub.toml",
+            "../specs/kernels/limb32_mul_add_prop.toml",
+            "../specs/kernels/limb32_sqr_add_prop.toml",
+            "../specs/kernels/limb32_add.toml",
+            "../specs/kernels/limb32_sub.toml",
+            "../specs/kernels/limb32_mul_nxn.toml",
+            "../specs/kernels/limb32_sqr_n.toml",
+            "../specs/kernels/limb32_reciprocal.toml",
+            "../specs/kernels/limb32_div_2by1.toml",
+            "../specs/kernels/limb32_div_2by1_public.toml",
+        ],
         cpus: [
             "../specs/cpus/generic.toml",
             "../specs/cpus/westmere.toml",

@@ -11,7 +11,7 @@ use kiln_codegen::error::{Problem, Problems, Reason};
 use kiln_codegen::plan::plans;
 use kiln_codegen::spec::{ArgumentKind, CpuSpec, KernelSpec, SourceFile, Specs, read_folder};
 use kiln_kernels::catalogue::{Kernel, KernelParts, Origin, SpecText};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -302,11 +302,15 @@ fn same_contract(spec: &KernelSpec, shipped: &Kernel) -> Result<(), Problems> {
 /// the returned limb.
 fn first_difference(spec: &KernelSpec, shipped: &Kernel) -> Option<usize> {
     use kiln_codegen::spec::Access as Written;
-    use kiln_kernels::catalogue::{Access, ArgumentKind as Compiled};
+    use kiln_codegen::spec::Domain as Bounds;
+    use kiln_kernels::catalogue::{Access, ArgumentKind as Compiled, Domain};
     let same = |(ours, theirs): (&kiln_codegen::spec::Argument, &kiln_kernels::catalogue::Argument)| {
         let kind = match (&ours.kind, theirs.kind) {
-            (ArgumentKind::Limbs { count }, Compiled::Limbs { count: index, .. }) => {
-                shipped.arguments.get(index).is_some_and(|argument| argument.name == count)
+            (ArgumentKind::Limbs { length }, Compiled::Limbs { length: compiled, .. }) => {
+                let name = |index: usize| shipped.arguments.get(index).map_or("", |argument| argument.name);
+                let ours: BTreeSet<_> = length.terms.iter().map(|(count, by)| (count.as_str(), u64::from(*by))).collect();
+                let theirs = compiled.terms.iter().map(|&(count, by)| (name(count), by)).collect();
+                ours == theirs && u64::from(length.plus) == compiled.plus
             }
             (ArgumentKind::Count { min, max }, Compiled::Count { min: low, max: high }) => (*min, *max) == (low, high),
             (ArgumentKind::Limb, Compiled::Limb { .. }) => true,
@@ -314,11 +318,22 @@ fn first_difference(spec: &KernelSpec, shipped: &Kernel) -> Option<usize> {
         };
         let access = matches!(
             (ours.access, theirs.access),
-            (Written::In, Access::In) | (Written::Out, Access::Out) | (Written::InOut, Access::InOut)
+            (Written::In, Access::In)
+                | (Written::Out, Access::Out)
+                | (Written::InOut, Access::InOut)
+                | (Written::Scratch, Access::Scratch)
         );
+        let name_at = |index: usize| shipped.arguments.get(index).map_or("", |argument| argument.name).to_owned();
+        let domain = match theirs.domain {
+            Domain::Any => Bounds::Any,
+            Domain::Normalised => Bounds::Normalised,
+            Domain::Below(other) => Bounds::Below(name_at(other)),
+            Domain::ReciprocalOf(other) => Bounds::ReciprocalOf(name_at(other)),
+        } == ours.domain;
         let name_of = |index: &usize| shipped.arguments.get(*index).map(|other| other.name);
-        let equal = theirs.may_equal.iter().filter_map(name_of).eq(ours.may_equal.iter().map(|at| at.value.as_str()));
-        ours.name.value == theirs.name && kind && access && ours.secret == theirs.secret && equal
+        let equal = theirs.may_equal.iter().filter_map(name_of).collect::<BTreeSet<_>>()
+            == ours.may_equal.iter().map(|at| at.value.as_str()).collect::<BTreeSet<_>>();
+        ours.name.value == theirs.name && kind && access && domain && ours.secret == theirs.secret && equal
     };
     let wrong = spec.arguments.iter().zip(shipped.arguments).position(|pair| !same(pair));
     let whole = spec.arguments.len() == shipped.arguments.len() && spec.returns.is_some() == shipped.returns;

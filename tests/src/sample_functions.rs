@@ -23,7 +23,7 @@ pub fn base(op: Base, operands: &[Operand<PReg>]) -> Inst<PReg> {
 }
 
 fn limbs(name: &str, writes: bool, reg: PReg) -> Parameter<PReg> {
-    let kind = ParameterKind::Pointer { element_bytes: 8, count: 2, reads: true, writes, cursor: 0 };
+    let kind = ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes, cursor: 0 };
     Parameter { name: name.into(), kind, secret: true, may_equal: vec![], reg }
 }
 

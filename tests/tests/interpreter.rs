@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 const LIMBS: ParameterKind =
-    ParameterKind::Pointer { element_bytes: 8, count: 1, reads: true, writes: true, cursor: 0 };
+    ParameterKind::Pointer { element_bytes: 8, length: Length::of(1), reads: true, writes: true, cursor: 0 };
 const COUNT: ParameterKind = ParameterKind::Count { min: 0, max: 1 << 16 };
 const VALUE: ParameterKind = ParameterKind::Value { bits: 64 };
 
@@ -315,7 +315,7 @@ fn portable(bits: u32, a: u64, b: u64, carry: u64) -> Result<Outcome, Fault> {
 
 fn portable_function(bits: u32, sum: Portable) -> Func<Virtual> {
     let mut f = Builder::new("portable", bits);
-    let kind = ParameterKind::Pointer { element_bytes: bits / 8, count: 1, reads: true, writes: true, cursor: 0 };
+    let kind = ParameterKind::Pointer { element_bytes: bits / 8, length: Length::of(1), reads: true, writes: true, cursor: 0 };
     let out = f.parameter("out", kind, false, &[]);
     f.parameter("n", COUNT, false, &[]);
     let value = ParameterKind::Value { bits };
@@ -381,8 +381,8 @@ fn mulx_keeps_the_carry() {
 /// r := r + a w, the carry limb returned, with mulx and a flag-free loop. The chains' CF is live across the back-edge.
 fn mul_add() -> Func<Virtual> {
     let mut b = Builder::new("mul_add", 64);
-    let read = ParameterKind::Pointer { element_bytes: 8, count: 2, reads: true, writes: false, cursor: 0 };
-    let both = ParameterKind::Pointer { element_bytes: 8, count: 2, reads: true, writes: true, cursor: 0 };
+    let read = ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: false, cursor: 0 };
+    let both = ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: true, cursor: 0 };
     let r = b.parameter("r", both, true, &[]);
     let a = b.parameter("a", read, true, &[0]);
     let n = b.parameter("n", COUNT, false, &[]);
@@ -536,7 +536,7 @@ fn addresses_do_not_depend_on_the_data() {
 /// Reads 8 bytes at `disp` of an argument of 7 + 8 bytes, whose elements are bytes.
 fn reader(disp: i32, reads: bool, write: bool) -> Func<Virtual> {
     let mut b = Builder::new("reader", 64);
-    let kind = ParameterKind::Pointer { element_bytes: 1, count: 1, reads, writes: !reads, cursor: 0 };
+    let kind = ParameterKind::Pointer { element_bytes: 1, length: Length::of(1), reads, writes: !reads, cursor: 0 };
     let a = b.parameter("a", kind, false, &[]);
     let n = b.parameter("n", COUNT, false, &[]);
     let place = b.at(0, a, disp);

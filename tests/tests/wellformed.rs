@@ -9,8 +9,8 @@ use kiln_codegen::isa::base::Base;
 use kiln_codegen::isa::row::{CF, FlagSet, NONE, OF, PReg, RAX, RBX, RCX, RDI, RDX, RSI, RSP, RegClass};
 
 const READ: ParameterKind =
-    ParameterKind::Pointer { element_bytes: 8, count: 2, reads: true, writes: false, cursor: 0 };
-const BOTH: ParameterKind = ParameterKind::Pointer { element_bytes: 8, count: 2, reads: true, writes: true, cursor: 0 };
+    ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: false, cursor: 0 };
+const BOTH: ParameterKind = ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: true, cursor: 0 };
 const COUNT: ParameterKind = ParameterKind::Count { min: 1, max: 64 };
 
 /// r (inout), a (in), n, all of 8-byte elements.
@@ -383,7 +383,7 @@ fn steps_are_counted_in_elements() {
     let walk = |bytes: i32| {
         let mut b = Builder::new("test", 64);
         let kind =
-            |element_bytes| ParameterKind::Pointer { element_bytes, count: 2, reads: true, writes: true, cursor: 0 };
+            |element_bytes| ParameterKind::Pointer { element_bytes, length: Length::of(2), reads: true, writes: true, cursor: 0 };
         let r = b.parameter("r", kind(8), false, &[]);
         let a = b.parameter("a", kind(4), false, &[]);
         let n = b.parameter("n", COUNT, false, &[]);

@@ -4,9 +4,8 @@ use crate::input::Input;
 use kiln_codegen::backend::banner::banner;
 use kiln_codegen::backend::{rust_naked, rust_portable};
 use kiln_codegen::compile::{Compiled, Form};
-use kiln_codegen::family::Parameters;
 use kiln_codegen::plan::symbol;
-use kiln_codegen::spec::{Access, ArgumentKind, KernelSpec, Specs};
+use kiln_codegen::spec::{Access, ArgumentKind, Domain, KernelSpec, Specs};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
@@ -170,9 +169,16 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
 fn argument_row(kernel: &KernelSpec, argument: &kiln_codegen::spec::Argument, bits: u32) -> TokenStream {
     let index_of = |name: &str| kernel.arguments.iter().position(|other| other.name.value == name).expect("checked");
     let kind = match &argument.kind {
-        ArgumentKind::Limbs { count } => {
-            let count = index_of(count);
-            quote!(Limbs { bits: #bits, count: #count })
+        ArgumentKind::Limbs { length } => {
+            let terms = length.terms.iter().map(|(count, times)| {
+                let (count, times) = (index_of(count), u64::from(*times));
+                quote!((#count, #times))
+            });
+            let plus = u64::from(length.plus);
+            quote!(Limbs {
+                bits: #bits,
+                length: ::kiln_kernels::catalogue::Length { terms: &[#(#terms),*], plus: #plus },
+            })
         }
         ArgumentKind::Count { min, max } => quote!(Count { min: #min, max: #max }),
         ArgumentKind::Limb => quote!(Limb { bits: #bits }),
@@ -181,14 +187,28 @@ fn argument_row(kernel: &KernelSpec, argument: &kiln_codegen::spec::Argument, bi
         Access::In => quote!(In),
         Access::Out => quote!(Out),
         Access::InOut => quote!(InOut),
+        Access::Scratch => quote!(Scratch),
     };
     let may_equal = argument.may_equal.iter().map(|name| index_of(name));
+    let domain = match &argument.domain {
+        Domain::Any => quote!(Any),
+        Domain::Normalised => quote!(Normalised),
+        Domain::Below(other) => {
+            let other = index_of(other);
+            quote!(Below(#other))
+        }
+        Domain::ReciprocalOf(other) => {
+            let other = index_of(other);
+            quote!(ReciprocalOf(#other))
+        }
+    };
     let (name, secret) = (&argument.name.value, argument.secret);
     quote!(::kiln_kernels::catalogue::Argument {
         name: #name,
         kind: ::kiln_kernels::catalogue::ArgumentKind::#kind,
         access: ::kiln_kernels::catalogue::Access::#access,
         may_equal: &[#(#may_equal),*],
+        domain: ::kiln_kernels::catalogue::Domain::#domain,
         secret: #secret,
     })
 }
@@ -203,12 +223,12 @@ fn variant_row(variant: &Compiled<'_>) -> TokenStream {
     let (name, strategy, startup) = (&variant.plan.name, &variant.plan.strategy.name.value, variant.plan.startup);
     let features: Vec<&str> = variant.features.names();
     let (hash, instructions, function) = (&variant.code_hash, variant.instructions, function_name(variant));
-    let exact = match variant.plan.parameters {
-        Parameters::Exact(limbs) => {
+    let exact = match variant.plan.parameters.exact() {
+        Some(limbs) => {
             let limbs = u64::from(limbs);
             quote!(Some(#limbs))
         }
-        Parameters::Unrolled { .. } => quote!(None),
+        None => quote!(None),
     };
     let (origin, gate) = match variant.form {
         Form::Portable => (quote!(Portable), None),
@@ -277,8 +297,15 @@ fn wrapper(
         .filter_map(|(index, argument)| {
             let own = ident(&argument.name.value);
             match &argument.kind {
-                ArgumentKind::Limbs { count } => {
-                    let count = ident(count);
+                ArgumentKind::Limbs { length } => {
+                    let terms = length.terms.iter().map(|(count, times)| {
+                        let (count, times) = (ident(count), *times as usize);
+                        if times == 1 { quote!(#count) } else { quote!(#times * #count) }
+                    });
+                    let plus = length.plus as usize;
+                    let plus = (plus > 0 || length.terms.is_empty()).then_some(plus);
+                    let terms = terms.chain(plus.map(|plus| quote!(#plus)));
+                    let count = quote!(#(#terms)+*);
                     Some((
                         index,
                         if argument.access == Access::In {

@@ -3,6 +3,7 @@
 
 use crate::compile::{Compiled, Form};
 use crate::ir::ParameterKind;
+use crate::spec::Domain;
 
 /// The banner of a variant, as plain lines joined by newlines.
 pub fn banner(compiled: &Compiled<'_>) -> String {
@@ -18,16 +19,16 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
     ];
     let func = &compiled.func;
     lines.push("Preconditions:".into());
-    for parameter in &func.parameters {
+    for (index, parameter) in func.parameters.iter().enumerate() {
         let name = &parameter.name;
         let line = match parameter.kind {
-            ParameterKind::Pointer { element_bytes, count, reads, writes, .. } => {
+            ParameterKind::Pointer { element_bytes, length, reads, writes, .. } => {
                 let rights = match (reads, writes) {
                     (true, true) => "read and written",
                     (false, _) => "only written",
                     (true, false) => "only read",
                 };
-                let count = &func.parameters[usize::from(count)].name;
+                let count = length.text(|index| &func.parameters[usize::from(index)].name);
                 let equal: Vec<&str> = parameter
                     .may_equal
                     .iter()
@@ -40,12 +41,18 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
                 };
                 format!("- {name}: {count} limbs of {} bits, {rights}{alias}", element_bytes * 8)
             }
-            ParameterKind::Count { min, max } => match func.exact {
+            // The first count is the one that an exact variant fixes.
+            ParameterKind::Count { min, max } => match func.exact.filter(|_| func.first_count() == Some(index)) {
                 Some(exact) => format!("- {name}: exactly {exact}"),
                 None => format!("- {name}: {min} to {max}, public"),
             },
             ParameterKind::Value { bits } => format!("- {name}: {bits} bits by value"),
         };
+        let domain = match plan.kernel.arguments.get(index).map(|argument| &argument.domain) {
+            None | Some(Domain::Any) => String::new(),
+            Some(domain) => format!(", {domain}"),
+        };
+        let line = line + &domain;
         lines.push(if parameter.secret { format!("{line}; secret") } else { line });
     }
     let needs: Vec<&str> = compiled.features.names();

@@ -79,7 +79,7 @@ mod tests {
         let parameter =
             |name: &str, kind, reg| Parameter { name: name.into(), kind, secret: false, may_equal: vec![], reg };
         let pointer =
-            |writes, element_bytes| ParameterKind::Pointer { element_bytes, count: 2, reads: true, writes, cursor: 0 };
+            |writes, element_bytes| ParameterKind::Pointer { element_bytes, length: Length::of(2), reads: true, writes, cursor: 0 };
         let func = Func::<Physical> {
             name: "test/empty".into(),
             limb_bits: 32,

@@ -1,10 +1,10 @@
 //! Prints a function of the portable ISA as safe Rust: one function for distinct memory and, where the contract lets a
 //! read-only argument be the same memory as a written one, one for that. Sees IR and a banner, never TOML.
 //!
-//! The shape that it prints: in each body, all accesses come before the pointers walk on. A body's limbs are split off the
-//! slices once, as arrays, so that the accesses inside need no bounds checks.
+//! A pointer is printed as a place in its slice. The limbs of a straight-line block are taken out of the slices once, as
+//! arrays, where the block's pointers stand still until its last access: then its accesses need no bounds checks.
 
-use crate::ir::{Func, Inst, Mem, Node, Operand, Parameter, ParameterKind, Space, VReg, Virtual};
+use crate::ir::{Func, Inst, Length, Mem, Node, Operand, Parameter, ParameterKind, Space, VReg, Virtual};
 use crate::isa::Op;
 use crate::isa::base::Base;
 use crate::isa::portable::Portable;
@@ -97,6 +97,8 @@ struct Printer<'a> {
     slice_of: BTreeMap<u8, u8>,
     /// Registers that are written more than once, or inside a body and read outside it.
     shared: BTreeSet<VReg>,
+    /// The registers that hold pointers: printed as places in slices.
+    pointers: BTreeMap<VReg, u8>,
 }
 
 impl<'a> Printer<'a> {
@@ -113,15 +115,16 @@ impl<'a> Printer<'a> {
             64 => ("u64", "u128"),
             _ => ("u32", "u64"),
         };
-        let mut shared = BTreeSet::new();
-        let mut first = BTreeMap::new();
-        let mut scopes = 0;
-        find_shared(&func.body, 0, &mut scopes, &mut first, &mut shared);
+        let pointers = pointers(func);
+        let mut scopes = Scopes::default();
+        scopes.nodes(&func.body, 0);
+        let mut shared = scopes.shared;
         // The result is read at the end of the function, outside every body.
-        shared.extend(func.returns.filter(|returned| first.get(returned).is_some_and(|scope| *scope != 0)));
-        // A parameter has its name from the signature.
+        shared.extend(func.returns.filter(|returned| scopes.home.get(returned).is_some_and(|scope| *scope != 0)));
+        // A parameter has its name from the signature, and a pointer is a place that is declared in any case.
         shared.retain(|reg| func.parameters.iter().all(|parameter| parameter.reg != *reg));
-        Printer { func, limb: format_ident!("{limb}"), wide: format_ident!("{wide}"), slice_of, shared }
+        shared.retain(|reg| !pointers.contains_key(reg));
+        Printer { func, limb: format_ident!("{limb}"), wide: format_ident!("{wide}"), slice_of, shared, pointers }
     }
 
     fn parameter(&self, index: u8) -> Ident {
@@ -139,35 +142,22 @@ impl<'a> Printer<'a> {
     fn function(&self, ident: &Ident, banner: &str) -> TokenStream {
         let limb = &self.limb;
         let mut parameters = Vec::new();
-        let mut checks = Vec::new();
-        let mut lengths = BTreeMap::new();
         for (index, parameter) in self.func.parameters.iter().enumerate() {
             let index = u8::try_from(index).expect("few parameters");
             let name = format_ident!("{}", parameter.name);
             match parameter.kind {
-                ParameterKind::Pointer { writes, count, .. } if self.slice_of[&index] == index => {
-                    parameters.push(if writes { quote!(mut #name: &mut [#limb]) } else { quote!(mut #name: &[#limb]) });
-                    let count = self.parameter(count);
-                    match lengths.get(&count) {
-                        None => {
-                            checks.push(quote!(let #count = #name.len() as u64;));
-                            lengths.insert(count, name);
-                        }
-                        Some(first) => {
-                            let message = format!("{first} and {name} have the same length");
-                            checks.push(quote!(assert_eq!(#first.len(), #name.len(), #message);));
-                        }
-                    }
+                ParameterKind::Pointer { writes, .. } if self.slice_of[&index] == index => {
+                    parameters.push(if writes { quote!(#name: &mut [#limb]) } else { quote!(#name: &[#limb]) });
                 }
                 ParameterKind::Pointer { .. } | ParameterKind::Count { .. } => {}
                 ParameterKind::Value { .. } => parameters.push(quote!(#name: #limb)),
             }
         }
-        if let Some(exact) = self.func.exact {
-            let count = lengths.keys().next().expect("an exact function has a count");
-            let message = format!("exactly {exact} limbs");
-            checks.push(quote!(assert_eq!(#count, #exact, #message);));
-        }
+        let checks = self.counts();
+        let indices = self.pointers.keys().map(|reg| {
+            let name = self.index(*reg);
+            quote!(let mut #name: usize = 0;)
+        });
         let shared = self.shared.iter().map(|reg| {
             let name = self.reg(*reg);
             match reg.class {
@@ -190,6 +180,7 @@ impl<'a> Printer<'a> {
             #[allow(clippy::all, unused_mut, unused_assignments, unused_variables, reason = "generated")]
             pub fn #ident(#(#parameters),*) #returns {
                 #(#checks)*
+                #(#indices)*
                 #(#shared)*
                 #body
                 #result
@@ -197,17 +188,76 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Finds each count from the slices' lengths, and checks the lengths that are left.
+    fn counts(&self) -> Vec<TokenStream> {
+        let slices = self.func.parameters.iter().enumerate().filter_map(|(index, parameter)| match parameter.kind {
+            ParameterKind::Pointer { length, .. } if self.slice_of.get(&(index as u8)) == Some(&(index as u8)) => {
+                Some((format_ident!("{}", parameter.name), length))
+            }
+            ParameterKind::Pointer { .. } | ParameterKind::Count { .. } | ParameterKind::Value { .. } => None,
+        });
+        let mut left: Vec<(Ident, Length)> = slices.collect();
+        let mut known: BTreeSet<u8> = BTreeSet::new();
+        let mut checks = Vec::new();
+        let times = |index: u8, times: u16| {
+            let count = self.parameter(index);
+            let times = u64::from(times);
+            if times == 1 { quote!(#count) } else { quote!(#times * #count) }
+        };
+        // Each pass takes the first slice that tells one more count, or whose counts are all known.
+        while !left.is_empty() {
+            let unknown = |length: &Length| length.terms().filter(|(index, _)| !known.contains(index)).count();
+            let next = left.iter().position(|(_, length)| unknown(length) <= 1).expect("the slices tell the counts");
+            let (name, length) = left.remove(next);
+            let own = length.terms().find(|(index, _)| !known.contains(index));
+            let others = length.terms().filter(|term| Some(*term) != own).map(|(index, by)| times(index, by));
+            let plus = u64::from(length.plus());
+            let rest = quote!(#plus #(+ #others)*);
+            match own {
+                Some((index, by)) => {
+                    let count = self.parameter(index);
+                    let by = u64::from(by);
+                    let message = format!("{name} has too few limbs");
+                    checks.push(quote!(let mut #count = (#name.len() as u64).checked_sub(#rest).expect(#message) / #by;));
+                    known.insert(index);
+                    if by != 1 {
+                        let message = format!("{name} has a multiple of {by} limbs");
+                        checks.push(quote!(assert_eq!(#name.len() as u64, #by * #count + #rest, #message);));
+                    }
+                }
+                None => {
+                    let message = format!("{name} has {} limbs", length.text(|index| &self.func.parameters[usize::from(index)].name));
+                    checks.push(quote!(assert_eq!(#name.len() as u64, #rest, #message);));
+                }
+            }
+        }
+        if let (Some(exact), Some(count)) = (self.func.exact, self.func.first_count()) {
+            let count = self.parameter(count as u8);
+            let message = format!("exactly {exact} limbs");
+            checks.push(quote!(assert_eq!(#count, #exact, #message);));
+        }
+        checks
+    }
+
     /// The statements of one body.
     fn body(&self, nodes: &[Node<VReg>]) -> TokenStream {
         let mut out = TokenStream::new();
-        out.extend(self.split(nodes));
         for node in nodes {
             match node {
-                Node::Block(insts) => insts.iter().for_each(|inst| out.extend(self.inst(inst))),
+                Node::Block(insts) => {
+                    let windows = self.windows(insts);
+                    out.extend(windows.values().map(|window| window.opening.clone()));
+                    insts.iter().for_each(|inst| out.extend(self.inst(inst, &windows)));
+                }
                 Node::Loop(inner) => {
                     let counter = self.reg(inner.counter);
                     let body = self.body(&inner.body);
-                    out.extend(quote!(for _ in 0..#counter { #body }));
+                    out.extend(quote! {
+                        while #counter != 0 {
+                            #body
+                            #counter = #counter - 1;
+                        }
+                    });
                 }
                 Node::When(inner) => {
                     let reg = self.reg(inner.reg);
@@ -226,46 +276,79 @@ impl<'a> Printer<'a> {
         out
     }
 
-    /// Splits the limbs of one body off each slice that it touches.
-    fn split(&self, nodes: &[Node<VReg>]) -> TokenStream {
-        let mut touched: BTreeMap<u8, i32> = BTreeMap::new();
-        for node in nodes {
-            let Node::Block(insts) = node else { continue };
-            for inst in insts {
-                if let Some((mem, ..)) = inst.memory() {
-                    let (slice, element) = self.element(mem);
-                    let limbs = touched.entry(slice).or_default();
-                    *limbs = (*limbs).max(i32::try_from(element).expect("a small index") + 1);
+    /// The slices of which a block uses one stretch of limbs, behind one pointer (or behind pointers that walk in step)
+    /// that stays until the last access: those limbs are taken out once, as an array.
+    fn windows(&self, insts: &[Inst<VReg>]) -> BTreeMap<u8, Window> {
+        let mut uses: BTreeMap<u8, Option<(VReg, u8, i32)>> = BTreeMap::new();
+        // Two pointers of one argument say nothing of each other.
+        let in_step = |one: u8, other: u8| one != other && self.cursor(one) == self.cursor(other);
+        let mut moved: BTreeSet<VReg> = BTreeSet::new();
+        for inst in insts {
+            if let Some((mem, ..)) = inst.memory() {
+                let Space::Argument(argument) = mem.space else { unreachable!("portable memory belongs to an argument") };
+                let slice = self.slice_of[&argument];
+                let limbs = mem.disp / self.bytes() + 1;
+                let fits = mem.disp >= 0 && mem.index.is_none() && !moved.contains(&mem.base);
+                let entry = uses.entry(slice).or_insert(Some((mem.base, argument, limbs)));
+                *entry = entry.filter(|(base, other, _)| fits && (*base == mem.base || in_step(*other, argument)));
+                if let Some((_, _, most)) = entry {
+                    *most = (*most).max(limbs);
                 }
             }
+            moved.extend(inst.writes());
         }
-        let mut out = TokenStream::new();
-        for (slice, limbs) in touched {
-            let name = self.parameter(slice);
-            let (now, rest) = (format_ident!("{name}_now"), format_ident!("{name}_rest"));
+        let window = |(slice, used): (u8, Option<(VReg, u8, i32)>)| {
+            let (base, _, limbs) = used?;
+            let (name, at, now) = (self.parameter(slice), self.index(base), self.now(slice));
             let limbs = usize::try_from(limbs).expect("at least one");
-            let ParameterKind::Pointer { writes, .. } = self.func.parameters[usize::from(slice)].kind else {
-                unreachable!("memory belongs to a pointer")
-            };
-            let split = if writes {
-                quote!(core::mem::take(&mut #name).split_first_chunk_mut::<#limbs>())
+            let writes =
+                matches!(self.func.parameters[usize::from(slice)].kind, ParameterKind::Pointer { writes: true, .. });
+            let chunk = if writes {
+                quote!(#name[#at..].first_chunk_mut::<#limbs>())
             } else {
-                quote!(#name.split_first_chunk::<#limbs>())
+                quote!(#name[#at..].first_chunk::<#limbs>())
             };
-            out.extend(quote! {
-                let (#now, #rest) = #split.expect("the count covers every trip");
-                #name = #rest;
-            });
-        }
-        out
+            Some((slice, Window { opening: quote!(let #now = #chunk.expect("the count covers every trip");) }))
+        };
+        uses.into_iter().filter_map(window).collect()
     }
 
-    /// The slice that a memory operand is in, and the index in the body's limbs.
-    fn element(&self, mem: &Mem<VReg>) -> (u8, usize) {
-        let Space::Argument(argument) = mem.space else { unreachable!("portable memory belongs to an argument") };
-        let bytes = i32::try_from(self.func.limb_bits / 8).expect("small");
-        assert!(mem.index.is_none() && mem.disp >= 0 && mem.disp % bytes == 0, "portable index {mem:?}");
-        (self.slice_of[&argument], usize::try_from(mem.disp / bytes).expect("not negative"))
+    fn cursor(&self, argument: u8) -> u8 {
+        match self.func.parameters[usize::from(argument)].kind {
+            ParameterKind::Pointer { cursor, .. } => cursor,
+            ParameterKind::Count { .. } | ParameterKind::Value { .. } => unreachable!("memory belongs to a pointer"),
+        }
+    }
+
+    fn bytes(&self) -> i32 {
+        i32::try_from(self.func.limb_bits / 8).expect("small")
+    }
+
+    fn now(&self, slice: u8) -> Ident {
+        format_ident!("{}_now", self.parameter(slice))
+    }
+
+    /// The name of a pointer's place in its slice.
+    fn index(&self, reg: VReg) -> Ident {
+        format_ident!("{}_at", self.reg(reg))
+    }
+
+    /// `at + k`, for a displacement in bytes and an index register.
+    fn place(&self, mem: &Mem<VReg>) -> TokenStream {
+        let at = self.index(mem.base);
+        let bytes = self.bytes();
+        assert!(mem.disp % bytes == 0, "portable displacement {mem:?}");
+        let limbs = usize::try_from((mem.disp / bytes).unsigned_abs()).expect("small");
+        let index = mem.index.map(|(reg, scale)| {
+            assert_eq!(i32::from(scale), bytes, "portable index {mem:?}");
+            let reg = self.reg(reg);
+            quote!(+ #reg as usize)
+        });
+        match mem.disp.signum() {
+            0 => quote!(#at #index),
+            1 => quote!(#at #index + #limbs),
+            _ => quote!(#at #index - #limbs),
+        }
     }
 
     /// `let name = value;`, or an assignment to a shared register.
@@ -275,7 +358,7 @@ impl<'a> Printer<'a> {
         if self.shared.contains(reg) { quote!(#name = #value;) } else { quote!(let mut #name = #value;) }
     }
 
-    fn value(&self, operand: &Operand<VReg>) -> TokenStream {
+    fn value(&self, operand: &Operand<VReg>, windows: &BTreeMap<u8, Window>) -> TokenStream {
         match operand {
             Operand::Reg(reg) => {
                 let name = self.reg(*reg);
@@ -286,22 +369,44 @@ impl<'a> Printer<'a> {
                 quote!(#value)
             }
             Operand::Mem(mem) => {
-                let (slice, index) = self.element(mem);
-                let now = format_ident!("{}_now", self.parameter(slice));
-                quote!(#now[#index])
+                let Space::Argument(argument) = mem.space else { unreachable!("portable memory belongs to an argument") };
+                let slice = self.slice_of[&argument];
+                if windows.contains_key(&slice) {
+                    let (now, limb) = (self.now(slice), usize::try_from(mem.disp / self.bytes()).expect("not negative"));
+                    quote!(#now[#limb])
+                } else {
+                    let (name, place) = (self.parameter(slice), self.place(mem));
+                    quote!(#name[#place])
+                }
             }
         }
     }
 
-    fn inst(&self, inst: &Inst<VReg>) -> TokenStream {
+    fn inst(&self, inst: &Inst<VReg>, windows: &BTreeMap<u8, Window>) -> TokenStream {
         let (limb, wide) = (&self.limb, &self.wide);
         let bits = self.func.limb_bits;
         let operands = &inst.operands;
-        let value = |index: usize| self.value(&operands[index]);
+        let value = |index: usize| self.value(&operands[index], windows);
         let set = |index: usize, to: TokenStream| self.set(&operands[index], to);
+        let method = |name: TokenStream| {
+            let (a, b) = (value(1), value(2));
+            set(0, quote!(#a.#name(#b)))
+        };
+        let infix = |operator: TokenStream| {
+            let (a, b) = (value(1), value(2));
+            set(0, quote!(#a #operator #b))
+        };
         match inst.op {
             Op::Portable(op) => match op {
-                Portable::Load | Portable::Copy | Portable::Constant => set(0, value(1)),
+                Portable::Load | Portable::Copy => set(0, value(1)),
+                Portable::Constant => {
+                    let Operand::Imm(constant) = operands[1] else { unreachable!("a constant: {inst:?}") };
+                    let constant = match bits {
+                        64 => proc_macro2::Literal::u64_suffixed(constant as u64),
+                        _ => proc_macro2::Literal::u32_suffixed(constant as u32),
+                    };
+                    set(0, quote!(#constant))
+                }
                 Portable::Store => {
                     let (place, value) = (value(0), value(1));
                     quote!(#place = #value;)
@@ -318,20 +423,49 @@ impl<'a> Printer<'a> {
                     let (dst, carry) = (set(0, quote!(#sum as #limb)), set(1, quote!((#sum >> #bits) as #limb)));
                     quote! { let #sum = #a as #wide + #b as #wide + #carry_in as #wide; #dst #carry }
                 }
-                Portable::Add => {
-                    let (a, b) = (value(1), value(2));
-                    set(0, quote!(#a.wrapping_add(#b)))
+                Portable::SubBorrow => {
+                    let (a, b, borrow_in) = (value(2), value(3), value(4));
+                    let difference = format_ident!("d{}", operand_number(&operands[0]));
+                    let wrapped = quote!((#a as #wide).wrapping_sub(#b as #wide).wrapping_sub(#borrow_in as #wide));
+                    let dst = set(0, quote!(#difference as #limb));
+                    let borrow = set(1, quote!((#difference >> #bits) as #limb & 1));
+                    quote! { let #difference = #wrapped; #dst #borrow }
                 }
+                Portable::DivWide => {
+                    let (hi, lo, d) = (value(2), value(3), value(4));
+                    let dividend = format_ident!("n{}", operand_number(&operands[0]));
+                    let quotient = set(0, quote!((#dividend / #d as #wide) as #limb));
+                    let remainder = set(1, quote!((#dividend % #d as #wide) as #limb));
+                    quote! { let #dividend = (#hi as #wide) << #bits | #lo as #wide; #quotient #remainder }
+                }
+                Portable::Add | Portable::WrapAdd => method(quote!(wrapping_add)),
+                Portable::WrapSub => method(quote!(wrapping_sub)),
+                Portable::MulLow => method(quote!(wrapping_mul)),
+                Portable::And => infix(quote!(&)),
+                Portable::Or => infix(quote!(|)),
+                Portable::Xor => infix(quote!(^)),
+                Portable::Shl => infix(quote!(<<)),
+                Portable::Shr => infix(quote!(>>)),
             },
             // Counts and pointers.
             Op::Base(op) => match op {
+                Base::Mov if self.pointer(&operands[0]).is_some() => {
+                    let [to, from] = [0, 1].map(|index| self.index(self.pointer(&operands[index]).expect("a pointer")));
+                    quote!(#to = #from;)
+                }
                 Base::Mov | Base::MovImm | Base::MovImm32 => set(0, value(1)),
                 Base::Shr => self.update(&operands[0], quote!(>>), value(1)),
                 Base::AndRi => self.update(&operands[0], quote!(&), value(1)),
                 Base::Imul => self.update(&operands[0], quote!(*), value(1)),
-                Base::Sub => self.update(&operands[0], quote!(-), value(1)),
-                // A pointer walks on: `split` has done that already.
-                Base::Lea => TokenStream::new(),
+                Base::Add | Base::AddRi => self.update(&operands[0], quote!(+), value(1)),
+                Base::Sub | Base::SubRi => self.update(&operands[0], quote!(-), value(1)),
+                Base::Lea => {
+                    let (Some(to), Operand::Mem(mem)) = (self.pointer(&operands[0]), &operands[1]) else {
+                        unreachable!("an address of no pointer: {inst:?}")
+                    };
+                    let (to, place) = (self.index(to), self.place(mem));
+                    quote!(#to = #place;)
+                }
                 _ => unreachable!("not an operation on counts: {inst:?}"),
             },
             Op::MmxSse2(_) | Op::Bmi2Adx(_) => unreachable!("not of the portable ISA: {inst:?}"),
@@ -339,51 +473,117 @@ impl<'a> Printer<'a> {
     }
 
     fn update(&self, target: &Operand<VReg>, operator: TokenStream, by: TokenStream) -> TokenStream {
-        let name = self.value(target);
+        let Operand::Reg(reg) = target else { unreachable!("a register is updated") };
+        let name = self.reg(*reg);
         quote!(#name = #name #operator #by;)
     }
+
+    /// The register, if it is a pointer.
+    fn pointer(&self, operand: &Operand<VReg>) -> Option<VReg> {
+        match operand {
+            Operand::Reg(reg) if self.pointers.contains_key(reg) => Some(*reg),
+            Operand::Reg(_) | Operand::Mem(_) | Operand::Imm(_) => None,
+        }
+    }
+}
+
+/// A stretch of limbs that a block uses.
+struct Window {
+    /// `let r_now = …;`
+    opening: TokenStream,
+}
+
+/// The registers that hold pointers, each with its argument.
+fn pointers(func: &Func<Virtual>) -> BTreeMap<VReg, u8> {
+    let mut pointers = BTreeMap::new();
+    for (index, parameter) in func.parameters.iter().enumerate() {
+        if let ParameterKind::Pointer { .. } = parameter.kind {
+            pointers.insert(parameter.reg, u8::try_from(index).expect("few parameters"));
+        }
+    }
+    for inst in func.instructions() {
+        let found = match (inst.op, inst.operands.as_slice()) {
+            (Op::Base(Base::Mov), [Operand::Reg(to), Operand::Reg(from)]) => {
+                pointers.get(from).map(|argument| (*to, *argument))
+            }
+            (Op::Base(Base::Lea), [Operand::Reg(to), Operand::Mem(Mem { space: Space::Argument(argument), .. })]) => {
+                Some((*to, *argument))
+            }
+            _ => None,
+        };
+        pointers.extend(found);
+    }
+    pointers
 }
 
 fn operand_number(operand: &Operand<VReg>) -> u32 {
     operand.registers().next().expect("a register").index
 }
 
-/// Finds the registers that need a declaration before everything: written in a body and written or read in another.
-fn find_shared(
-    nodes: &[Node<VReg>],
-    scope: u32,
-    scopes: &mut u32,
-    first: &mut BTreeMap<VReg, u32>,
-    shared: &mut BTreeSet<VReg>,
-) {
-    for node in nodes {
-        match node {
-            Node::Block(insts) => {
-                for inst in insts {
-                    for (operand, spec) in inst.operands.iter().zip(inst.op.row().operands) {
-                        let Operand::Reg(reg) = operand else { continue };
-                        let pure_write = !spec.access.reads();
-                        match first.get(reg) {
-                            None if spec.access.writes() => {
-                                first.insert(*reg, scope);
-                            }
-                            Some(home) if spec.access.writes() && pure_write || *home > scope => {
-                                shared.insert(*reg);
-                            }
-                            _ => {}
-                        }
+/// Finds the registers that need a declaration before everything: written more than once, or used outside the body in which
+/// they are first written and the bodies inside it.
+#[derive(Default)]
+struct Scopes {
+    /// The body around each body but the outermost.
+    parents: Vec<u32>,
+    /// The body in which each register is first written.
+    home: BTreeMap<VReg, u32>,
+    shared: BTreeSet<VReg>,
+}
+
+impl Scopes {
+    fn nodes(&mut self, nodes: &[Node<VReg>], scope: u32) {
+        for node in nodes {
+            match node {
+                Node::Block(insts) => insts.iter().for_each(|inst| self.inst(inst, scope)),
+                Node::Loop(inner) => {
+                    self.used(inner.counter, scope);
+                    self.inside(&inner.body, scope);
+                }
+                Node::When(inner) => {
+                    self.used(inner.reg, scope);
+                    self.inside(&inner.body, scope);
+                }
+                Node::Call(_) => {}
+            }
+        }
+    }
+
+    fn inside(&mut self, nodes: &[Node<VReg>], scope: u32) {
+        self.parents.push(scope);
+        let own = u32::try_from(self.parents.len()).expect("few bodies");
+        self.nodes(nodes, own);
+    }
+
+    fn inst(&mut self, inst: &Inst<VReg>, scope: u32) {
+        for (operand, spec) in inst.operands.iter().zip(inst.op.row().operands) {
+            if !matches!(operand, Operand::Reg(_)) || spec.access.reads() {
+                operand.registers().for_each(|reg| self.used(reg, scope));
+            }
+            let Operand::Reg(reg) = operand else { continue };
+            if spec.access.writes() {
+                match self.home.get(reg) {
+                    None => {
+                        self.home.insert(*reg, scope);
+                    }
+                    Some(_) if spec.access.reads() => {}
+                    Some(_) => {
+                        self.shared.insert(*reg);
                     }
                 }
             }
-            Node::Loop(inner) => {
-                *scopes += 1;
-                find_shared(&inner.body, *scopes, scopes, first, shared);
-            }
-            Node::When(inner) => {
-                *scopes += 1;
-                find_shared(&inner.body, *scopes, scopes, first, shared);
-            }
-            Node::Call(_) => {}
+        }
+    }
+
+    /// A register is used: outside its home it must be declared outside.
+    fn used(&mut self, reg: VReg, scope: u32) {
+        let Some(home) = self.home.get(&reg) else { return };
+        let mut around = scope;
+        while around > *home {
+            around = self.parents[around as usize - 1];
+        }
+        if around != *home {
+            self.shared.insert(reg);
         }
     }
 }

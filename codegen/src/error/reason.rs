@@ -178,6 +178,36 @@ pub enum Reason {
         /// What it should be: `a count`.
         expected: &'static str,
     },
+    /// A number of limbs that cannot be read.
+    BadLength {
+        /// The text.
+        got: Shown,
+    },
+    /// A domain that cannot be read.
+    BadDomain {
+        /// The text.
+        got: Shown,
+    },
+    /// Two arguments that may both be equal to a third, and are not said to be equal to each other.
+    NotClosed {
+        /// The one.
+        one: Shown,
+        /// The other.
+        other: Shown,
+        /// The third.
+        third: Shown,
+    },
+    /// A parameter that a strategy does not have.
+    NoSuchParameter {
+        /// Its key.
+        key: String,
+        /// The strategy.
+        strategy: Shown,
+        /// The kernel.
+        kernel: Shown,
+        /// The keys that the strategy has.
+        valid: Vec<String>,
+    },
     /// An argument that may be equal to itself.
     EqualToItself {
         /// The argument.
@@ -310,6 +340,19 @@ impl fmt::Display for Reason {
             Reason::Taken { noun, name, first } => write!(f, "{noun} `{name}` is already defined at {first}"),
             Reason::WrongArgument { label, name, expected } => {
                 write!(f, "{label} names `{name}`, which is not {expected}")
+            }
+            Reason::BadLength { got } => {
+                write!(f, "limbs must be a count or a sum such as `2n`, `n + more` or `8`, got `{got}`")
+            }
+            Reason::BadDomain { got } => {
+                write!(f, "domain must be `normalised`, `below d` or `reciprocal of d` with a limb `d`, got `{got}`")
+            }
+            Reason::NotClosed { one, other, third } => write!(
+                f,
+                "`{one}` and `{other}` may both be equal to `{third}`, so one of them must name the other in may_equal"
+            ),
+            Reason::NoSuchParameter { key, strategy, kernel, valid } => {
+                write!(f, "`{key}` is no parameter of strategy `{strategy}` of {kernel}, which has {}", listed(valid))
             }
             Reason::EqualToItself { name } => write!(f, "may_equal of `{name}` names `{name}` itself"),
             Reason::SecretCount => f.write_str("a count is public: secret must be false or absent"),

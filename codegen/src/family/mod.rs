@@ -1,32 +1,19 @@
 //! Algorithms: a plan to IR. The only place that knows an algorithm. Knows no TOML, no scheduling and no encoding.
 
-/// The strategies of a contract, each word with its lowering.
-macro_rules! contract {
-    ($kernel:literal, $bits:literal, $roles:ident, $returns:literal, { $($word:literal: $lower:expr),* $(,)? }) => {
-        Contract {
-            kernel: $kernel,
-            limb_bits: $bits,
-            roles: $roles,
-            returns: $returns,
-            words: &[$($word),*],
-            lowerings: &[$($lower),*],
-        }
-    };
-}
-
 pub mod limb;
 
-use crate::ir::{Func, Virtual};
+use crate::ir::{Builder, Func, Length, ParameterKind, Virtual};
+use crate::spec::Access;
 
 /// What an argument of a contract must be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// A pointer to limbs.
     Limbs {
-        /// The kernel reads them.
-        reads: bool,
-        /// The kernel writes them.
-        writes: bool,
+        /// What the kernel does with them.
+        access: Access,
+        /// How many, as a spec writes it.
+        length: &'static str,
     },
     /// A public number of limbs.
     Count,
@@ -43,8 +30,65 @@ pub struct Role {
     pub shape: Shape,
 }
 
+/// Limbs behind a pointer.
+const fn limbs(name: &'static str, access: Access, length: &'static str) -> Role {
+    Role { name, shape: Shape::Limbs { access, length } }
+}
+
+/// A public count.
+const fn count(name: &'static str) -> Role {
+    Role { name, shape: Shape::Count }
+}
+
+/// A limb by value.
+const fn limb(name: &'static str) -> Role {
+    Role { name, shape: Shape::Limb }
+}
+
 /// Lowers one plan of a strategy.
 pub type Lower = fn(&Contract, &Lowering<'_>) -> Func<Virtual>;
+
+/// A parameter that a strategy may have, with the key of its list in a spec.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Knob {
+    /// Limbs of a trip of the loop.
+    Unroll,
+    /// One number of limbs alone.
+    Exact,
+    /// Whether carries stay in the flags across the loop's back-edge.
+    BackEdge,
+    /// Rows of a product in one pass.
+    Rows,
+    /// Products started early.
+    Overlap,
+    /// Limbs of a block in registers.
+    Block,
+}
+
+impl Knob {
+    /// The key in a spec.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Knob::Unroll => "unroll",
+            Knob::Exact => "exact",
+            Knob::BackEdge => "back_edge",
+            Knob::Rows => "rows",
+            Knob::Overlap => "overlap",
+            Knob::Block => "block",
+        }
+    }
+}
+
+/// One way to compute a contract.
+#[derive(Clone, Copy, Debug)]
+pub struct Strategy {
+    /// Its word in specs.
+    pub word: &'static str,
+    /// The parameters that it has.
+    pub knobs: &'static [Knob],
+    /// Its lowering.
+    pub lower: Lower,
+}
 
 /// A data contract that a family knows how to compute.
 #[derive(Clone, Copy, Debug)]
@@ -57,16 +101,14 @@ pub struct Contract {
     pub roles: &'static [Role],
     /// Whether a limb is returned.
     pub returns: bool,
-    /// The words of the strategies.
-    pub words: &'static [&'static str],
-    /// Strategies, in the order of their words.
-    pub lowerings: &'static [Lower],
+    /// The ways to compute it.
+    pub strategies: &'static [Strategy],
 }
 
 impl Contract {
-    /// The lowering of the strategy with this name.
-    pub fn strategy(&self, name: &str) -> Option<Lower> {
-        self.words.iter().zip(self.lowerings).find(|(word, _)| **word == name).map(|(_, lower)| *lower)
+    /// The strategy with this name.
+    pub fn strategy(&self, name: &str) -> Option<&'static Strategy> {
+        self.strategies.iter().find(|strategy| strategy.word == name)
     }
 }
 
@@ -80,18 +122,40 @@ pub fn contracts() -> impl Iterator<Item = &'static Contract> {
     limb::CONTRACTS.iter()
 }
 
-/// Where a strategy's parameters stand for one variant.
+/// For which numbers of limbs a variant is made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Parameters {
+pub enum Extent {
+    /// The contract has no count.
+    Whole,
     /// A counted loop of this many limbs a trip, and a tail.
-    Unrolled {
-        /// Limbs a trip.
-        unroll: u32,
-        /// Whether the carries stay in the flags across the loop's back-edge.
-        live: bool,
-    },
+    Unrolled(u32),
     /// Fully unrolled for one number of limbs: no loop, no tail.
     Exact(u32),
+}
+
+/// Where a strategy's parameters stand for one variant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Parameters {
+    /// For which numbers of limbs.
+    pub extent: Extent,
+    /// Whether the carries stay in the flags across the loop's back-edge.
+    pub live: bool,
+    /// Rows of a product in one pass.
+    pub rows: u32,
+    /// Products started early.
+    pub overlap: u32,
+    /// Limbs of a block in registers; `None`: the strategy's own.
+    pub block: Option<u32>,
+}
+
+impl Parameters {
+    /// The only value of the first count that the variant serves, if there is only one.
+    pub fn exact(&self) -> Option<u32> {
+        match self.extent {
+            Extent::Exact(limbs) => Some(limbs),
+            Extent::Whole | Extent::Unrolled(_) => None,
+        }
+    }
 }
 
 /// What a spec says of an argument, as far as lowering needs it.
@@ -103,6 +167,8 @@ pub struct Fact {
     pub may_equal: Vec<u8>,
     /// Range, for a count.
     pub count: (u64, u64),
+    /// Number of limbs, for a pointer.
+    pub length: Length,
 }
 
 /// One variant to lower.
@@ -114,4 +180,33 @@ pub struct Lowering<'a> {
     pub arguments: &'a [Fact],
     /// The strategy's parameters.
     pub parameters: Parameters,
+}
+
+impl Lowering<'_> {
+    /// What the argument at `index` of the contract is to the IR. Pointers with the same `cursor` walk in step.
+    fn kind(&self, contract: &Contract, index: usize, cursor: u8) -> ParameterKind {
+        let fact = &self.arguments[index];
+        match contract.roles[index].shape {
+            Shape::Limbs { access, .. } => ParameterKind::Pointer {
+                element_bytes: contract.limb_bits / 8,
+                length: fact.length,
+                reads: matches!(access, Access::In | Access::InOut),
+                writes: access != Access::In,
+                cursor,
+            },
+            Shape::Count => ParameterKind::Count { min: fact.count.0, max: fact.count.1 },
+            Shape::Limb => ParameterKind::Value { bits: contract.limb_bits },
+        }
+    }
+
+    /// Declares the argument at `index`, which arrives in a general register.
+    fn declare(&self, b: &mut Builder, contract: &Contract, index: usize, cursor: u8) -> crate::ir::typed::Gpr {
+        let fact = &self.arguments[index];
+        b.parameter(contract.roles[index].name, self.kind(contract, index, cursor), fact.secret, &fact.may_equal)
+    }
+
+    /// Declares the limb at `index`, which arrives as a value of the portable ISA.
+    fn declare_val(&self, b: &mut Builder, contract: &Contract, index: usize) -> crate::ir::typed::Val {
+        b.parameter_val(contract.roles[index].name, self.kind(contract, index, 0), self.arguments[index].secret)
+    }
 }

@@ -116,8 +116,18 @@ impl Builder {
 
     /// A loop of `counter` trips (at least one).
     pub fn counted(&mut self, counter: Gpr, build: impl FnOnce(&mut Builder)) {
+        self.counted_keeping(counter, NONE, build);
+    }
+
+    /// A loop of `counter` trips (at least one) with `live_flags`, which cannot be OF or ZF, live across the back-edge.
+    pub fn counted_keeping(&mut self, counter: Gpr, live_flags: FlagSet, build: impl FnOnce(&mut Builder)) {
         let body = self.nested(build);
-        self.close(Node::Loop(Loop { counter: counter.0, control: Control::Decrement, live_flags: NONE, body }));
+        self.close(Node::Loop(Loop { counter: counter.0, control: Control::Decrement, live_flags, body }));
+    }
+
+    /// Bits of a limb of the function's contract.
+    pub fn limb_bits(&self) -> u32 {
+        self.func.limb_bits
     }
 
     /// A loop of `counter` trips (at least one; pinned to rcx) whose control leaves the flags alone, with `live_flags` live

@@ -22,7 +22,7 @@ pub fn cancels(op: Op) -> bool {
             Base::Sub | Base::Sbb | Base::Xor | Base::Xor32 => true,
             Base::Mov | Base::Load | Base::Store | Base::MovImm | Base::Mov32 | Base::Load32 | Base::Store32
             | Base::MovImm32 | Base::Lea | Base::Add | Base::AddMr | Base::AddRi | Base::Adc | Base::AdcMr | Base::AdcRi
-            | Base::SubRi | Base::SbbRi | Base::And | Base::AndRi | Base::Or | Base::Test | Base::TestRi | Base::Cmp
+            | Base::SubMr | Base::SubRi | Base::SbbMr | Base::SbbRi | Base::And | Base::AndRi | Base::Or | Base::Test | Base::TestRi | Base::Cmp
             | Base::CmpRi | Base::Inc | Base::Dec | Base::Neg | Base::Not | Base::Shl | Base::Shr | Base::Sar | Base::Mul
             | Base::Imul | Base::Div => false,
         },
@@ -37,7 +37,9 @@ pub fn cancels(op: Op) -> bool {
         },
         Op::Portable(op) => match op {
             Portable::Load | Portable::Store | Portable::Copy | Portable::Constant | Portable::MulWide
-            | Portable::AddCarry | Portable::Add => false,
+            | Portable::AddCarry | Portable::SubBorrow | Portable::DivWide | Portable::Add | Portable::WrapAdd
+            | Portable::MulLow | Portable::And | Portable::Or | Portable::Shl | Portable::Shr => false,
+            Portable::WrapSub | Portable::Xor => true,
         },
     }
 }

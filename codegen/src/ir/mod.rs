@@ -172,16 +172,76 @@ pub enum Node<R> {
     Call(SubId),
 }
 
+/// A number of elements: a sum of multiples of counts, and a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Length {
+    /// Indices of count parameters, with how many times each is taken.
+    terms: [Option<(u8, u16)>; 2],
+    /// The constant.
+    plus: u32,
+}
+
+impl Length {
+    /// A sum of at most two terms and a constant.
+    ///
+    /// # Panics
+    /// On a third term: no contract has one.
+    pub fn new(terms: &[(u8, u16)], plus: u32) -> Length {
+        assert!(terms.len() <= 2, "at most two counts in a length");
+        Length { terms: [terms.first().copied(), terms.get(1).copied()], plus }
+    }
+
+    /// As many as this count says.
+    pub const fn of(count: u8) -> Length {
+        Length { terms: [Some((count, 1)), None], plus: 0 }
+    }
+
+    /// Always so many.
+    pub const fn fixed(elements: u32) -> Length {
+        Length { terms: [None, None], plus: elements }
+    }
+
+    /// The counts, with how many times each is taken.
+    pub fn terms(&self) -> impl Iterator<Item = (u8, u16)> {
+        self.terms.into_iter().flatten()
+    }
+
+    /// The constant.
+    pub fn plus(&self) -> u32 {
+        self.plus
+    }
+
+    /// The number, when the counts have these values; `None` when one has none, or the number is none of 64 bits.
+    pub fn value(&self, count: impl Fn(u8) -> Option<u64>) -> Option<u64> {
+        self.terms().try_fold(u64::from(self.plus), |sum, (index, times)| {
+            sum.checked_add(count(index)?.checked_mul(times.into())?)
+        })
+    }
+
+    /// The sum in words, with names for the counts: `2n + more`.
+    pub fn text<'n>(&self, name: impl Fn(u8) -> &'n str) -> String {
+        let term = |(index, times)| match times {
+            1 => name(index).to_owned(),
+            times => format!("{times}{}", name(index)),
+        };
+        let mut terms: Vec<String> = self.terms().map(term).collect();
+        if self.plus > 0 || terms.is_empty() {
+            terms.push(self.plus.to_string());
+        }
+        terms.join(" + ")
+    }
+}
+
 /// What an argument of the function is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParameterKind {
-    /// A pointer to elements of `element_bytes` bytes, as many as the parameter with index `count` says.
+    /// A pointer to elements of `element_bytes` bytes.
     Pointer {
         /// Bytes of an element.
         element_bytes: u32,
-        /// Index of the count.
-        count: u8,
-        /// Whether the function may read it.
+        /// How many.
+        length: Length,
+        /// Whether the function may read it; if not, it may still read back what it has written.
         reads: bool,
         /// Whether the function may write it.
         writes: bool,
@@ -234,7 +294,7 @@ pub struct Func<S: Stage> {
     pub subs: Vec<Vec<Node<S::Reg>>>,
     /// Frame, once allocated.
     pub frame: S::Frame,
-    /// The only `n` this function may be called with, if it has no loop.
+    /// The only value of the first count this function may be called with, if it has no loop.
     pub exact: Option<u64>,
     /// How many vregs there are.
     pub vregs: u32,
@@ -307,6 +367,11 @@ impl<S: Stage> Func<S> {
             walk(sub, &mut out);
         }
         out
+    }
+
+    /// The index of the first count among the parameters.
+    pub fn first_count(&self) -> Option<usize> {
+        self.parameters.iter().position(|parameter| matches!(parameter.kind, ParameterKind::Count { .. }))
     }
 
     /// The computed manifest: the features that the instructions need.

@@ -68,14 +68,14 @@ where
         let reg = parameter.reg.into();
         write!(self.out, "    {} in {reg}: ", parameter.name)?;
         match parameter.kind {
-            ParameterKind::Pointer { element_bytes, count, reads, writes, cursor } => {
+            ParameterKind::Pointer { element_bytes, length, reads, writes, cursor } => {
                 let rights = match (reads, writes) {
                     (true, true) => "read and written",
                     (true, false) => "read",
                     (false, true) => "written",
                     (false, false) => "not accessed",
                 };
-                let count = self.name(count).to_string();
+                let count = length.text(|index| self.name(index));
                 write!(self.out, "{count} elements of {element_bytes} bytes, {rights}, cursor {cursor}")?;
             }
             ParameterKind::Count { min, max } => write!(self.out, "count, {min} to {max}")?,
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn the_text_is_this() {
         let mut b = Builder::new("test/print", 64);
-        let kind = ParameterKind::Pointer { element_bytes: 8, count: 1, reads: true, writes: false, cursor: 0 };
+        let kind = ParameterKind::Pointer { element_bytes: 8, length: Length::of(1), reads: true, writes: false, cursor: 0 };
         let a = b.parameter("a", kind, true, &[]);
         let n = b.parameter("n", ParameterKind::Count { min: 1, max: 64 }, false, &[]);
         let (hi, lo, word, rcx) = (b.gpr(), b.gpr(), b.pinned(RDX), b.pinned(RCX));

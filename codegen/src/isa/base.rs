@@ -24,8 +24,10 @@ rows! {
         AdcMr       adc_mr      "adc"    (dst: RW m64, src: R r64)            CF   COZ NONE base Carry;
         AdcRi       adc_ri      "adc"    (dst: RW r64, value: R i32)          CF   COZ NONE base Carry;
         Sub         sub         "sub"    (dst: RW r64, src: R rm64)           NONE COZ NONE base Alu;
+        SubMr       sub_mr      "sub"    (dst: RW m64, src: R r64)            NONE COZ NONE base Alu;
         SubRi       sub_ri      "sub"    (dst: RW r64, value: R i32)          NONE COZ NONE base Alu;
         Sbb         sbb         "sbb"    (dst: RW r64, src: R rm64)           CF   COZ NONE base Carry;
+        SbbMr       sbb_mr      "sbb"    (dst: RW m64, src: R r64)            CF   COZ NONE base Carry;
         SbbRi       sbb_ri      "sbb"    (dst: RW r64, value: R i32)          CF   COZ NONE base Carry;
         // Logic clears CF and OF.
         And         and         "and"    (dst: RW r64, src: R rm64)           NONE COZ NONE base Alu;

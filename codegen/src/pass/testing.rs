@@ -156,11 +156,11 @@ impl Machine {
                     let value = self.sum(read(self, 0), read(self, 1), self.carry);
                     self.write(inst, 0, value);
                 }
-                Base::Sub | Base::SubRi => {
+                Base::Sub | Base::SubMr | Base::SubRi => {
                     let value = self.difference(read(self, 0), read(self, 1), false);
                     self.write(inst, 0, value);
                 }
-                Base::Sbb | Base::SbbRi => {
+                Base::Sbb | Base::SbbMr | Base::SbbRi => {
                     let value = self.difference(read(self, 0), read(self, 1), self.carry);
                     self.write(inst, 0, value);
                 }
@@ -587,7 +587,7 @@ impl Maker {
 
 /// Pointer parameter.
 pub(super) fn pointer(cursor: u8) -> ParameterKind {
-    ParameterKind::Pointer { element_bytes: 8, count: 3, reads: true, writes: true, cursor }
+    ParameterKind::Pointer { element_bytes: 8, length: Length::of(3), reads: true, writes: true, cursor }
 }
 
 /// Builds a random program with `live` values from the start to the end: r, a (may be r), b, n, w, v.

@@ -4,7 +4,7 @@
 use crate::error::{Hint, Noun, Problem, Problems, Reason, Shown, Source, is_unseen};
 use crate::spec::place::At;
 use crate::spec::raw::{ArgumentTable, KernelFile, List, StrategyTable};
-use crate::spec::types::{Access, Argument, ArgumentKind, BackEdge, KernelSpec, Strategy};
+use crate::spec::types::{Access, Argument, ArgumentKind, Domain, KernelSpec, Length, Strategy};
 use crate::spec::vocabulary::Vocabulary;
 use crate::spec::walk::Damage;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,10 +26,13 @@ pub(crate) fn kernel(file: KernelFile, hash: &str, check: &mut Check) -> Option<
     }
     let arguments = check.arguments(file.argument.as_deref().unwrap_or_default());
     let count = first_count(&arguments);
+    let counted = Counted::of(file.argument.as_deref(), check.damage);
+    check.classes(&file.sizes, counted);
     let sizes = file.sizes.map(|sizes| sizes.value).unwrap_or_default();
     check.ascending("sizes", &sizes);
     check.inside_count("sizes", &sizes, &count);
-    let strategies = check.strategies(file.strategy.as_deref().unwrap_or_default(), file.kernel.as_ref(), &count);
+    let strategies = file.strategy.as_deref().unwrap_or_default();
+    let strategies = check.strategies(strategies, file.kernel.as_ref(), &count, counted);
     Some(KernelSpec {
         file: check.source.file().to_owned(),
         text: check.source.text().to_owned(),
@@ -51,7 +54,47 @@ fn first_count(arguments: &[Option<Argument>]) -> Option<(String, u64, u64)> {
     })
 }
 
+/// Whether a kernel has a count, by which its sizes and loops go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    Yes,
+    No,
+    /// What would say so was refused or is missing.
+    Unknown,
+}
+
+impl Counted {
+    fn of(arguments: Option<&[At<ArgumentTable>]>, damage: &Damage) -> Counted {
+        let tables = arguments.unwrap_or_default();
+        let hidden = tables.iter().any(|table| damage.hit(&table.span, "count"));
+        let kinds = |table: &At<ArgumentTable>| table.limbs.is_some() || table.limb.is_some() || table.count.is_some();
+        if tables.iter().any(|table| table.count.is_some()) {
+            Counted::Yes
+        } else if tables.is_empty() || hidden || !tables.iter().all(kinds) {
+            Counted::Unknown
+        } else {
+            Counted::No
+        }
+    }
+}
+
 impl Check<'_> {
+    /// A kernel has size classes when it has a count, and only then.
+    fn classes(&mut self, sizes: &List<u64>, counted: Counted) {
+        match (sizes, counted) {
+            // The place of what is missing is the whole file, which begins at 0.
+            (None, Counted::Yes | Counted::Unknown) if !self.damage.hit(&(0..self.source.text().len()), "sizes") => {
+                let section = "the kernel spec".to_owned();
+                self.report(0..0, Reason::MissingKey { key: "sizes".to_owned(), section }, None);
+            }
+            (Some(sizes), Counted::No) => {
+                let needs = "a count argument".to_owned();
+                self.report(sizes.span.clone(), Reason::Needs { key: "sizes".to_owned(), needs }, None);
+            }
+            _ => {}
+        }
+    }
+
     fn report(&mut self, span: Range<usize>, reason: Reason, hint: Option<Hint>) {
         self.problems.push(Problem::at(self.source, span, reason).hint(hint));
     }
@@ -75,8 +118,31 @@ impl Check<'_> {
         let hidden = ["name", "limbs", "count", "limb"];
         if !tables.iter().any(|table| hidden.iter().any(|key| self.damage.hit(&table.span, key))) {
             tables.iter().for_each(|table| self.references(table, tables));
+            self.closed(tables);
         }
         arguments
+    }
+
+    /// Equality is transitive: what may be equal to one argument may be equal to each other, and must say so.
+    fn closed(&mut self, tables: &[At<ArgumentTable>]) {
+        let name = |table: &At<ArgumentTable>| table.name.as_ref().map(|name| name.value.clone()).unwrap_or_default();
+        let lists = |a: &At<ArgumentTable>, b: &At<ArgumentTable>| {
+            a.may_equal.iter().flat_map(|list| &list.value).any(|other| other.value == name(b))
+        };
+        let equal = |a, b| lists(a, b) || lists(b, a);
+        for (index, one) in tables.iter().enumerate() {
+            for other in &tables[index + 1..] {
+                let third = tables.iter().find(|third| {
+                    name(third) != name(one) && name(third) != name(other) && equal(one, third) && equal(third, other)
+                });
+                if let (Some(third), false) = (third, equal(one, other)) {
+                    let at = other.may_equal.as_ref().or(one.may_equal.as_ref()).map(|list| list.span.clone());
+                    let shown = |table: &At<ArgumentTable>| Shown::new(&name(table));
+                    let reason = Reason::NotClosed { one: shown(one), other: shown(other), third: shown(third) };
+                    self.report(at.unwrap_or_else(|| other.span.clone()), reason, None);
+                }
+            }
+        }
     }
 
     fn argument(&mut self, table: &At<ArgumentTable>) -> Option<Argument> {
@@ -98,6 +164,10 @@ impl Check<'_> {
                 self.report(equal.span.clone(), Reason::Needs { key: "may_equal".to_owned(), needs: needs() }, None);
             }
         }
+        if let (Some(domain), true) = (&table.domain, limbs || table.count.is_some()) {
+            let reason = Reason::Needs { key: "domain".to_owned(), needs: "limb".to_owned() };
+            self.report(domain.span.clone(), reason, None);
+        }
         if let (Some(_), Some(secret)) = (&table.count, &table.secret)
             && secret.value
         {
@@ -110,7 +180,7 @@ impl Check<'_> {
             self.report(max.span.clone(), Reason::MinOverMax { min: min.value, max: max.value }, None);
         }
         let kind = match (&table.limbs, &table.count, &table.limb) {
-            (Some(count), None, None) => ArgumentKind::Limbs { count: count.value.clone() },
+            (Some(length), None, None) => ArgumentKind::Limbs { length: parse_length(length)? },
             (None, Some(count), None) => {
                 ArgumentKind::Count { min: count.min.as_ref()?.value, max: count.max.as_ref()?.value }
             }
@@ -125,6 +195,7 @@ impl Check<'_> {
             },
             kind,
             may_equal: items(&table.may_equal),
+            domain: table.domain.as_ref().map_or(Some(Domain::Any), |domain| parse_domain(domain))?,
             secret: table.secret.as_ref().is_some_and(|secret| secret.value),
             span: table.span.clone(),
         })
@@ -144,8 +215,26 @@ impl Check<'_> {
     fn references(&mut self, table: &At<ArgumentTable>, all: &[At<ArgumentTable>]) {
         let counts = |other: &ArgumentTable| other.count.is_some();
         let pointers = |other: &ArgumentTable| other.limbs.is_some();
-        if let Some(count) = &table.limbs {
-            self.reference("limbs", count, all, "a count", counts);
+        if let Some(length) = &table.limbs {
+            match parse_length(length) {
+                Some(parsed) => {
+                    for (count, _) in parsed.terms {
+                        self.reference("limbs", &At::new(count, length.span.clone()), all, "a count", counts);
+                    }
+                }
+                None => self.report(length.span.clone(), Reason::BadLength { got: Shown::new(length) }, None),
+            }
+        }
+        if let Some(domain) = &table.domain {
+            match parse_domain(domain) {
+                Some(parsed) => {
+                    if let Some(other) = parsed.of() {
+                        let other = At::new(other.to_owned(), domain.span.clone());
+                        self.reference("domain", &other, all, "a limb by value", |other| other.limb.is_some());
+                    }
+                }
+                None => self.report(domain.span.clone(), Reason::BadDomain { got: Shown::new(domain) }, None),
+            }
         }
         let own = table.name.as_ref().map(|name| name.value.as_str());
         for equal in table.may_equal.iter().flat_map(|list| &list.value) {
@@ -188,9 +277,27 @@ impl Check<'_> {
         tables: &[At<StrategyTable>],
         kernel: Option<&At<String>>,
         count: &Option<(String, u64, u64)>,
+        counted: Counted,
     ) -> Vec<Option<Strategy>> {
         self.names(Noun::Strategy, tables.iter().filter_map(|table| table.name.as_ref()));
-        tables.iter().map(|table| self.strategy(table, kernel, count)).collect()
+        tables.iter().map(|table| self.strategy(table, kernel, count, counted)).collect()
+    }
+
+    /// A kernel with a count says how its loops are unrolled; one without has no loop.
+    fn extents(&mut self, table: &At<StrategyTable>, counted: Counted) {
+        let given = [("unroll", &table.unroll), ("exact", &table.exact), ("startup", &table.startup)];
+        if counted == Counted::No {
+            for (key, list) in given {
+                if let Some(list) = list {
+                    let needs = "a count argument".to_owned();
+                    self.report(list.span.clone(), Reason::Needs { key: key.to_owned(), needs }, None);
+                }
+            }
+        } else if given[..2].iter().all(|(key, list)| list.is_none() && !self.damage.hit(&table.span, key)) {
+            let keys = vec!["unroll".to_owned(), "exact".to_owned()];
+            let section = "[[strategy]]".to_owned();
+            self.report(table.span.clone(), Reason::MissingOneOf { keys, section }, None);
+        }
     }
 
     fn strategy(
@@ -198,7 +305,9 @@ impl Check<'_> {
         table: &At<StrategyTable>,
         kernel: Option<&At<String>>,
         count: &Option<(String, u64, u64)>,
+        counted: Counted,
     ) -> Option<Strategy> {
+        self.extents(table, counted);
         if let Some(name) = &table.name {
             self.strategy_name(name, kernel);
         }
@@ -206,7 +315,7 @@ impl Check<'_> {
         let exact = items(&table.exact);
         let startup = items(&table.startup);
         let loops = table.unroll.is_some() || self.damage.hit(&table.span, "unroll");
-        if !self.damage.hit(&table.span, "unroll") {
+        if !self.damage.hit(&table.span, "unroll") && counted != Counted::No {
             for choice in startup.iter().filter(|choice| !unroll.contains(choice)) {
                 self.report(choice.span.clone(), Reason::NotInUnroll { got: choice.value }, None);
             }
@@ -234,7 +343,10 @@ impl Check<'_> {
             unroll,
             exact,
             startup,
-            back_edge: given_or(items(&table.back_edge), BackEdge::Folded, &table.span),
+            back_edge: items(&table.back_edge),
+            rows: items(&table.rows),
+            overlap: items(&table.overlap),
+            block: items(&table.block),
             schedule: given_or(items(&table.schedule), "generic".to_owned(), &table.span),
             requires,
             span: table.span.clone(),
@@ -243,9 +355,9 @@ impl Check<'_> {
 
     /// A strategy must be one of its kernel's; of any kernel's, when this kernel's name was refused.
     fn strategy_name(&mut self, name: &At<String>, kernel: Option<&At<String>>) {
-        let strategies = |kernel: &str| (self.vocabulary.strategies)(kernel).iter().copied();
+        let strategies = |kernel: &str| (self.vocabulary.strategies)(kernel);
         let (valid, context): (BTreeSet<&str>, String) = match kernel {
-            Some(kernel) => (strategies(kernel).collect(), format!("of kernel {}", kernel.value)),
+            Some(kernel) => (strategies(kernel).into_iter().collect(), format!("of kernel {}", kernel.value)),
             None => (self.vocabulary.kernels.iter().flat_map(|kernel| strategies(kernel)).collect(), String::new()),
         };
         if !valid.contains(name.value.as_str()) {
@@ -290,6 +402,42 @@ impl Check<'_> {
             let reason = Reason::OutsideCount { label, got: item.value, count, min: *min, max: *max };
             self.report(item.span.clone(), reason, None);
         }
+    }
+}
+
+/// `n`, `2n`, `n + more`, `2n + 1`, `8`: each count at most once, at most two of them, no number above 65535.
+fn parse_length(text: &str) -> Option<Length> {
+    let mut length = Length { terms: Vec::new(), plus: 0 };
+    let mut constant = false;
+    for term in text.split('+').map(str::trim) {
+        let digits = term.len() - term.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, name) = term.split_at(digits);
+        let number = if number.is_empty() { None } else { Some(u32::from(number.parse::<u16>().ok()?)) };
+        match (number, name) {
+            (Some(plus), "") if !constant => {
+                constant = true;
+                length.plus = plus;
+            }
+            (times, name) if is_name(name) && times != Some(0) => {
+                if length.terms.len() == 2 || length.terms.iter().any(|(other, _)| other == name) {
+                    return None;
+                }
+                length.terms.push((name.to_owned(), times.unwrap_or(1)));
+            }
+            _ => return None,
+        }
+    }
+    Some(length)
+}
+
+/// `normalised`, `below d`, `reciprocal of d`.
+fn parse_domain(text: &str) -> Option<Domain> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.as_slice() {
+        ["normalised"] => Some(Domain::Normalised),
+        ["below", other] if is_name(other) => Some(Domain::Below((*other).to_owned())),
+        ["reciprocal", "of", other] if is_name(other) => Some(Domain::ReciprocalOf((*other).to_owned())),
+        _ => None,
     }
 }
 

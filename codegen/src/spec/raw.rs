@@ -22,8 +22,8 @@ pub(crate) struct KernelFile {
     pub math: Option<At<String>>,
     /// What the function returns; nothing when absent.
     pub returns: Option<At<Returns>>,
-    /// Size classes, ascending; each has its own winner.
-    #[schemars(required, length(min = 1), inner(range(min = 1, max = 4294967296_u64)), extend("uniqueItems" = true))]
+    /// Size classes, ascending: values of the first count; each has its own winner. Needed when there is a count.
+    #[schemars(length(min = 1), inner(range(min = 1, max = 4294967296_u64)), extend("uniqueItems" = true))]
     pub sizes: List<u64>,
     /// The arguments in call order.
     #[schemars(required, length(min = 1))]
@@ -49,7 +49,7 @@ pub(crate) struct ArgumentTable {
     /// The argument's name, in the Rust and C prototypes too: lower case letters, digits and `_`.
     #[schemars(required, extend("pattern" = "^[a-z][a-z0-9_]*$"))]
     pub name: Option<At<String>>,
-    /// A pointer to limbs; the name of the count argument that says how many.
+    /// A pointer to limbs; how many: a count argument's name, or a sum such as `2n`, `n + more` or `8`.
     pub limbs: Option<At<String>>,
     /// A number of limbs between these bounds; always public.
     pub count: Option<At<CountTable>>,
@@ -61,6 +61,9 @@ pub(crate) struct ArgumentTable {
     /// Arguments whose pointer may be equal to this one's; any other overlap is forbidden.
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
     pub may_equal: List<String>,
+    /// Which values the limb may have: `normalised` (its top bit is set), `below d` or `reciprocal of d`, where `d` is another
+    /// limb; any when absent. The caller sees to it, and checks draw their values from there.
+    pub domain: Option<At<String>>,
     /// Whether the contents are secret: they then reach no branch, no address and no instruction of variable latency.
     pub secret: Option<At<bool>>,
 }
@@ -88,12 +91,13 @@ pub enum Access {
     Out,
     /// Read, then written.
     InOut,
+    /// Room for intermediate values: whatever it holds before is not read, and what it holds afterwards means nothing.
+    Scratch,
 }
 
 /// One way to build a kernel, and the points of its space.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("anyOf" = [{"required": ["unroll"]}, {"required": ["exact"]}]))]
 pub(crate) struct StrategyTable {
     /// The strategy's word.
     #[schemars(required, extend("x-words" = "strategies"))]
@@ -110,6 +114,15 @@ pub(crate) struct StrategyTable {
     /// Whether the carry flags stay live from one turn of the loop to the next; `folded` when absent.
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
     pub back_edge: List<BackEdge>,
+    /// Rows of a product in one pass, with a carry chain each; 1 when absent.
+    #[schemars(length(min = 1), inner(range(min = 1, max = 4)), extend("uniqueItems" = true))]
+    pub rows: List<u32>,
+    /// Products that are started before the chain of those before them has drained; 0 when absent.
+    #[schemars(length(min = 1), inner(range(max = 16)), extend("uniqueItems" = true))]
+    pub overlap: List<u32>,
+    /// Limbs of the blocks in registers of which a whole product is made.
+    #[schemars(length(min = 1), inner(range(min = 1, max = 16)), extend("uniqueItems" = true))]
+    pub block: List<u32>,
     /// Whose costs order the instructions: `generic` (when absent), `source` (as the algorithm wrote them) or a CPU.
     #[schemars(length(min = 1), extend("uniqueItems" = true, "x-words" = "schedules"))]
     pub schedule: List<String>,

@@ -117,7 +117,7 @@ fn keys_of_list(keys: &mut Map<String, Value>, list: &str, vocabulary: &Vocabula
         "cost_keys" => keys.insert("enum".to_owned(), json!(vocabulary.cost_keys)),
         "strategies" => {
             let kernels = vocabulary.kernels.iter();
-            let words: BTreeSet<&str> = kernels.flat_map(|kernel| (vocabulary.strategies)(kernel)).copied().collect();
+            let words: BTreeSet<&str> = kernels.flat_map(|kernel| (vocabulary.strategies)(kernel)).collect();
             keys.insert("enum".to_owned(), json!(words))
         }
         // Open: a CPU's own file, beside the spec, adds a word.

@@ -5,6 +5,7 @@ use crate::error::{Hint, Problem, Reason, Source};
 use crate::spec::place::At;
 pub use crate::spec::raw::{Access, BackEdge, Returns};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 
 /// Every kernel and CPU that was read, sorted by file.
@@ -43,7 +44,7 @@ pub struct KernelSpec {
     pub math: String,
     /// What it returns.
     pub returns: Option<Returns>,
-    /// Size classes in limbs, ascending.
+    /// Size classes: values of the first count, ascending; empty for a kernel without a count.
     pub sizes: Vec<u64>,
     /// Arguments in call order.
     pub arguments: Vec<Argument>,
@@ -74,6 +75,8 @@ pub struct Argument {
     pub access: Access,
     /// Other `limbs` arguments whose pointer may be equal to this one's.
     pub may_equal: Vec<At<String>>,
+    /// Which values a limb may have.
+    pub domain: Domain,
     /// Whether the contents are secret; never for a count.
     pub secret: bool,
     /// The place of its `[[argument]]`.
@@ -85,8 +88,8 @@ pub struct Argument {
 pub enum ArgumentKind {
     /// A pointer to limbs.
     Limbs {
-        /// The count argument that says how many.
-        count: String,
+        /// How many.
+        length: Length,
     },
     /// A number of limbs, `min..=max`.
     Count {
@@ -97,6 +100,68 @@ pub enum ArgumentKind {
     },
     /// One limb by value.
     Limb,
+}
+
+/// The values that a limb by value may have; the caller sees to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// Any.
+    Any,
+    /// The top bit is set.
+    Normalised,
+    /// Less than the limb of this name.
+    Below(String),
+    /// `floor((B^2 - 1) / d) - B`, where B = 2^bits and d is the normalised limb of this name.
+    ReciprocalOf(String),
+}
+
+impl Domain {
+    /// The limb that it speaks of.
+    pub fn of(&self) -> Option<&str> {
+        match self {
+            Domain::Any | Domain::Normalised => None,
+            Domain::Below(other) | Domain::ReciprocalOf(other) => Some(other),
+        }
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Domain::Any => f.write_str("any"),
+            Domain::Normalised => f.write_str("normalised"),
+            Domain::Below(other) => write!(f, "below {other}"),
+            Domain::ReciprocalOf(other) => write!(f, "reciprocal of {other}"),
+        }
+    }
+}
+
+/// A number of limbs: a sum of multiples of counts and a constant, such as `2n + more`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Length {
+    /// Each count once, by name, and how many times it is taken; in the order in which they were written.
+    pub terms: Vec<(String, u32)>,
+    /// The constant.
+    pub plus: u32,
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for (count, times) in &self.terms {
+            f.write_str(if first { "" } else { " + " })?;
+            first = false;
+            if *times != 1 {
+                write!(f, "{times}")?;
+            }
+            f.write_str(count)?;
+        }
+        match (first, self.plus) {
+            (true, plus) => write!(f, "{plus}"),
+            (false, 0) => Ok(()),
+            (false, plus) => write!(f, " + {plus}"),
+        }
+    }
 }
 
 /// One way to build a kernel; each combination of parameters is a variant.
@@ -110,8 +175,14 @@ pub struct Strategy {
     pub exact: Vec<At<u32>>,
     /// Which of `unroll` race at start-up; may be empty.
     pub startup: Vec<At<u32>>,
-    /// Whether carry flags stay live across the loop's back-edge; never empty.
+    /// Whether carry flags stay live across the loop's back-edge; empty when the spec says nothing.
     pub back_edge: Vec<At<BackEdge>>,
+    /// Rows of a product in one pass; empty when the spec says nothing.
+    pub rows: Vec<At<u32>>,
+    /// Products started early; empty when the spec says nothing.
+    pub overlap: Vec<At<u32>>,
+    /// Limbs of a block in registers; empty when the spec says nothing.
+    pub block: Vec<At<u32>>,
     /// `generic`, `source`, or CPU names; never empty.
     pub schedule: Vec<At<String>>,
     /// The features that the spec says are needed, when it says so.

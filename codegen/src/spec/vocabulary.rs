@@ -8,7 +8,7 @@ pub struct Vocabulary<'a> {
     /// Kernels that a family can lower.
     pub kernels: &'a [&'a str],
     /// The strategies of a kernel; none for a kernel that is not in `kernels`.
-    pub strategies: fn(kernel: &str) -> &'static [&'static str],
+    pub strategies: fn(kernel: &str) -> Vec<&'static str>,
     /// What may be a key of `[cost]`: classes of instructions, and mnemonics.
     pub cost_keys: &'a [&'a str],
     /// CPUs that `schedule` may name besides those whose files are read.

@@ -48,7 +48,7 @@ impl Drawer {
         let returned = self.arena.call_reference();
         let arena = &self.arena;
         let results = self.kernel.arguments.iter().enumerate().map(|(index, argument)| match argument.access {
-            Access::In => None,
+            Access::In | Access::Scratch => None,
             Access::Out | Access::InOut => arena.limbs(index),
         });
         Drawn { results: results.collect(), case, operands, returned, skew }
@@ -95,9 +95,7 @@ impl Drawn {
                 (_, Operand::Limbs { limbs, .. }, Access::In) if arena.is_read_only(index) => {
                     (limbs, Kind::InputChanged(argument.name))
                 }
-                (_, Operand::Limbs { .. } | Operand::Integer { .. }, Access::In | Access::Out | Access::InOut) => {
-                    continue;
-                }
+                (_, Operand::Limbs { .. } | Operand::Integer { .. }, _) => continue,
             };
             if !arena.holds(index, want) {
                 let got = arena.limbs(index).unwrap_or_default();

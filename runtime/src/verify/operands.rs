@@ -1,6 +1,6 @@
 //! The values of one case: a contract, an `n` and a seed in, one operand for each argument out. Touches no pointer.
 
-use kiln_kernels::catalogue::{Access, ArgumentKind, Kernel};
+use kiln_kernels::catalogue::{Access, ArgumentKind, Domain, Kernel};
 
 use crate::random::Random;
 
@@ -118,6 +118,7 @@ pub(super) fn draw_prepared(
     random: &mut Random,
 ) -> Vec<Operand> {
     let mut operands = draw(kernel, n, pattern, random);
+    confine(kernel, &mut operands);
     if let Some(prepare) = prepare {
         let drawn = operands.clone();
         prepare(&mut operands);
@@ -137,6 +138,37 @@ pub(super) fn draw_prepared(
     operands
 }
 
+/// Brings the limbs by value into their domains.
+fn confine(kernel: &Kernel, operands: &mut [Operand]) {
+    let value = |operands: &[Operand], index: usize| match operands.get(index) {
+        Some(Operand::Integer { value, .. }) => *value,
+        Some(Operand::Limbs { .. }) | None => 0,
+    };
+    // What others go by first.
+    let rank = |domain: Domain| match domain {
+        Domain::Any | Domain::Normalised => 0,
+        Domain::Below(_) | Domain::ReciprocalOf(_) => 1,
+    };
+    for now in [0, 1] {
+        for (index, argument) in kernel.arguments.iter().enumerate().filter(|(_, a)| rank(a.domain) == now) {
+            let ArgumentKind::Limb { bits } = argument.kind else { continue };
+            let own = value(operands, index);
+            let confined = match argument.domain {
+                Domain::Any => own,
+                Domain::Normalised => own | 1 << (bits - 1),
+                Domain::Below(other) => own.checked_rem(value(operands, other)).unwrap_or(0),
+                Domain::ReciprocalOf(other) => {
+                    let (base, divisor) = (1u128 << bits, u128::from(value(operands, other)));
+                    // base^2 - 1, which for 64 bits is all of u128.
+                    let square = u128::MAX >> (128 - 2 * bits);
+                    square.checked_div(divisor).unwrap_or(0).wrapping_sub(base) as u64 & mask(bits)
+                }
+            };
+            operands[index] = Operand::Integer { bits, value: confined };
+        }
+    }
+}
+
 /// Draws the operands of a case. The first count is `n`; a further count is small and within its range.
 pub(super) fn draw(kernel: &Kernel, n: u64, pattern: Option<Pattern>, random: &mut Random) -> Vec<Operand> {
     let mut first = true;
@@ -146,7 +178,7 @@ pub(super) fn draw(kernel: &Kernel, n: u64, pattern: Option<Pattern>, random: &m
         .map(|argument| match argument.kind {
             ArgumentKind::Count { min, max } => {
                 let value =
-                    if first { n } else { min + random.below(max.saturating_sub(min).saturating_add(1).min(8)) };
+                    if first { n } else { min + random.below(max.saturating_sub(min).saturating_add(1).min(20)) };
                 first = false;
                 value
             }
@@ -162,10 +194,12 @@ pub(super) fn draw(kernel: &Kernel, n: u64, pattern: Option<Pattern>, random: &m
         .iter()
         .zip(&counts)
         .map(|(argument, &count)| match argument.kind {
-            ArgumentKind::Limbs { bits, count } => {
-                let limbs = usize::try_from(counts.get(count).copied().unwrap_or(0)).unwrap_or(0);
+            ArgumentKind::Limbs { bits, length } => {
+                let limbs = length.limbs(|index| counts.get(index).copied().unwrap_or(0));
+                let limbs = usize::try_from(limbs).unwrap_or(0);
                 // What is only written holds noise, so that an element left unwritten shows.
-                let pattern = if argument.access == Access::Out { Pattern::Random } else { pick(random) };
+                let noise = matches!(argument.access, Access::Out | Access::Scratch);
+                let pattern = if noise { Pattern::Random } else { pick(random) };
                 Operand::Limbs { bits, limbs: pattern.draw(random, limbs, bits) }
             }
             ArgumentKind::Count { .. } => Operand::Integer { bits: 64, value: count },
@@ -193,7 +227,7 @@ impl Aliasing {
                 let (reads, writes) = match (argument.access, partner.access) {
                     (Access::In, _) => (reader, other),
                     (_, Access::In) => (other, reader),
-                    (Access::Out | Access::InOut, Access::Out | Access::InOut) => continue,
+                    (Access::Out | Access::InOut | Access::Scratch, _) => continue,
                 };
                 if same_shape(kernel, reads, writes) && !pairs.contains(&(reads, writes)) {
                     pairs.push((reads, writes));

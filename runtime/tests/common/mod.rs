@@ -157,16 +157,18 @@ const fn variant(name: &'static str, entry: Entry) -> VariantParts {
 const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "r",
-        kind: ArgumentKind::Limbs { bits: 64, count: 2 },
+        kind: ArgumentKind::Limbs { bits: 64, length: Length::of(&[(2, 1)]) },
         access: Access::InOut,
         may_equal: &[],
+        domain: Domain::Any,
         secret: true,
     },
     Argument {
         name: "a",
-        kind: ArgumentKind::Limbs { bits: 64, count: 2 },
+        kind: ArgumentKind::Limbs { bits: 64, length: Length::of(&[(2, 1)]) },
         access: Access::In,
         may_equal: &[0],
+        domain: Domain::Any,
         secret: true,
     },
     Argument {
@@ -174,9 +176,11 @@ const ARGUMENTS: &[Argument] = &[
         kind: ArgumentKind::Count { min: 0, max: 65536 },
         access: Access::In,
         may_equal: &[],
+        domain: Domain::Any,
         secret: false,
     },
-    Argument { name: "w", kind: ArgumentKind::Limb { bits: 64 }, access: Access::In, may_equal: &[], secret: true },
+    Argument { name: "w", kind: ArgumentKind::Limb { bits: 64 }, access: Access::In, may_equal: &[],
+        domain: Domain::Any, secret: true },
 ];
 
 pub const fn kernel(variants: &'static [Variant]) -> Kernel {

@@ -28,8 +28,8 @@ pub(super) fn execute(op: Base, cx: &mut Context<'_, '_>) -> Result<(), Fault> {
             let carry = cx.flag(Flag::Carry)?;
             add(cx, carry)
         }
-        Base::Sub | Base::SubRi => subtract(cx, false, true),
-        Base::Sbb | Base::SbbRi => {
+        Base::Sub | Base::SubMr | Base::SubRi => subtract(cx, false, true),
+        Base::Sbb | Base::SbbMr | Base::SbbRi => {
             let borrow = cx.flag(Flag::Carry)?;
             subtract(cx, borrow, true)
         }

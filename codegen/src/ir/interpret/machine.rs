@@ -6,7 +6,7 @@ use super::{Access, Argument, Call, Outcome, base, bmi2_adx, mmx_sse2, portable}
 use crate::ir::abi::CALLEE_SAVED;
 use crate::ir::linear::Jump;
 use crate::ir::site::{Name, Site};
-use crate::ir::{Control, Inst, Mem, Operand, ParameterKind, Space};
+use crate::ir::{Control, Inst, Mem, Operand, Parameter, ParameterKind, Space};
 use crate::isa::Op;
 use crate::isa::mmx_sse2::MmxSse2;
 use crate::isa::row::{CF, FlagSet, Kind, OF, OperandSpec, RCX, RSP, RegClass, Width, ZF};
@@ -47,6 +47,8 @@ impl Flag {
 struct Region {
     base: u64,
     bytes: Vec<u8>,
+    /// Which bytes the function has written, where it may read no others.
+    written: Option<Vec<bool>>,
 }
 
 struct Pointer {
@@ -151,12 +153,14 @@ impl<'p> Machine<'p> {
         let parameters = &self.program.parameters;
         let kind = parameters[index].kind;
         match (kind, &call.arguments[index]) {
-            (ParameterKind::Pointer { element_bytes, count, reads, writes, .. }, argument) => {
+            (ParameterKind::Pointer { element_bytes, length, reads, writes, .. }, argument) => {
                 let region = match argument {
                     Argument::Pointer { bytes } => {
                         // Odd, and 2^40 or more apart from every other.
                         let number = index as u64 + 1;
-                        self.regions.push(Region { base: number * 0x01d4_0000_3100 + 7, bytes: bytes.clone() });
+                        let base = number * 0x01d4_0000_3100 + 7;
+                        let written = (!reads).then(|| vec![false; bytes.len()]);
+                        self.regions.push(Region { base, bytes: bytes.clone(), written });
                         self.regions.len() - 1
                     }
                     Argument::Same(other) => {
@@ -170,22 +174,28 @@ impl<'p> Machine<'p> {
                     }
                     Argument::Integer(_) => return Err(BadArgument::Sort),
                 };
-                let count = match call.arguments.get(usize::from(count)) {
-                    Some(Argument::Integer(count)) => *count,
-                    Some(Argument::Pointer { .. } | Argument::Same(_)) => return Err(BadArgument::Sort),
-                    None => self.program.exact.ok_or(BadArgument::Sort)?,
+                let count = |index: u8| match call.arguments.get(usize::from(index)) {
+                    Some(Argument::Integer(count)) => Some(*count),
+                    Some(Argument::Pointer { .. } | Argument::Same(_)) | None => None,
                 };
-                let expected = count.saturating_mul(element_bytes.into());
+                let elements = length.value(count).ok_or(BadArgument::Sort)?;
+                let expected = elements.saturating_mul(element_bytes.into());
                 let got = self.regions[region].bytes.len() as u64;
                 if expected != got {
                     return Err(BadArgument::Length { expected, got });
+                }
+                if reads {
+                    self.regions[region].written = None;
                 }
                 self.pointers.push(Some(Pointer { region, reads, writes }));
                 Ok(self.regions[region].base)
             }
             (ParameterKind::Count { min, max }, Argument::Integer(count)) => {
                 self.pointers.push(None);
-                let right = (min..=max).contains(count) && self.program.exact.is_none_or(|exact| exact == *count);
+                let is_count = |parameter: &Parameter<Slot>| matches!(parameter.kind, ParameterKind::Count { .. });
+                let first = !parameters[..index].iter().any(is_count);
+                let exact = self.program.exact.filter(|_| first);
+                let right = (min..=max).contains(count) && exact.is_none_or(|exact| exact == *count);
                 if right { Ok(*count) } else { Err(BadArgument::Count { got: *count }) }
             }
             (ParameterKind::Value { bits }, Argument::Integer(value)) => {
@@ -397,7 +407,12 @@ impl<'p> Machine<'p> {
         let length = region.bytes.len();
         match usize::try_from(offset) {
             Ok(start) if start.saturating_add(bytes as usize) <= length => {
-                let right = if write { pointer.writes } else { pointer.reads };
+                // What it may not read it may still read back.
+                let own = || match &region.written {
+                    Some(written) => written[start..start + bytes as usize].iter().all(|written| *written),
+                    None => pointer.writes,
+                };
+                let right = if write { pointer.writes } else { pointer.reads || own() };
                 if right { Ok((pointer.region, start)) } else { Err(Fault::Forbidden { at, argument, offset, write }) }
             }
             _ => Err(Fault::OutOfBounds { at, argument, offset, bytes, length }),
@@ -444,7 +459,11 @@ impl<'p> Machine<'p> {
         match mem.space {
             Space::Argument(argument) => {
                 let (region, start) = self.place(at, argument, address, bytes, true)?;
-                self.regions[region].bytes[start..start + bytes as usize].copy_from_slice(value);
+                let region = &mut self.regions[region];
+                region.bytes[start..start + bytes as usize].copy_from_slice(value);
+                if let Some(written) = &mut region.written {
+                    written[start..start + bytes as usize].fill(true);
+                }
                 Ok(())
             }
             Space::Frame => {

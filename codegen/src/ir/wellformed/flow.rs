@@ -11,6 +11,7 @@ use crate::ir::{Control, Frame, Func, Inst, Loop, Mem, Node, Operand, Parameter,
 use crate::isa::Op;
 use crate::isa::base::Base;
 use crate::isa::mmx_sse2::MmxSse2;
+use crate::isa::portable::Portable;
 use crate::isa::row::{COZ, FlagSet, OZ, RCX, RSP};
 
 /// The first group that a block may make: `State::meet` numbers groups from 0.
@@ -19,6 +20,7 @@ const FRESH_GROUPS: u32 = 1 << 16;
 struct Flow<'f, R: Ord> {
     parameters: &'f [Parameter<R>],
     subs: &'f [Vec<Node<R>>],
+    limb_bits: u32,
     exact: bool,
     /// The frame of an allocated function.
     frame: Option<&'f Frame>,
@@ -60,6 +62,7 @@ where
     let mut flow = Flow {
         parameters: &func.parameters,
         subs: &func.subs,
+        limb_bits: func.limb_bits,
         exact: func.exact.is_some(),
         frame,
         ills,
@@ -285,9 +288,13 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
     }
 
     fn shift(&mut self, at: Site, inst: &Inst<R>) {
-        let shift = matches!(inst.op, Op::Base(Base::Shl | Base::Shr | Base::Sar));
-        if let (true, Some(Operand::Imm(count))) = (shift, inst.operands.get(1))
-            && !(1..=63).contains(count)
+        let (count, bits) = match inst.op {
+            Op::Base(Base::Shl | Base::Shr | Base::Sar) => (inst.operands.get(1), 64),
+            Op::Portable(Portable::Shl | Portable::Shr) => (inst.operands.get(2), self.limb_bits.into()),
+            _ => return,
+        };
+        if let Some(Operand::Imm(count)) = count
+            && !(1..bits).contains(count)
         {
             self.ill(at, Rule::ShiftCount);
         }
@@ -348,7 +355,8 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
                 let Some(ParameterKind::Pointer { reads: may_read, writes: may_write, .. }) = kind else {
                     return self.ill(at, Rule::Space);
                 };
-                for (done, may, write) in [(reads, may_read, false), (writes, may_write, true)] {
+                // What it may not read it may still read back: the interpreter sees whether it wrote it.
+                for (done, may, write) in [(reads, may_read || may_write, false), (writes, may_write, true)] {
                     if done && !may {
                         self.ill(at, Rule::Right { argument, write });
                     }
@@ -413,9 +421,14 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
 /// A pointer, and the ticks and the register by which its own register moved.
 type Moved<R> = (Pointer, Option<(i64, Option<(R, i64)>)>);
 
+/// The cursor of a parameter, if it shares it with another: the pointers of one parameter alone are never compared but with
+/// themselves.
 fn cursor_of<R>(parameters: &[Parameter<R>], index: u8) -> Option<u8> {
-    match parameters.get(usize::from(index))?.kind {
+    let cursor = |parameter: &Parameter<R>| match parameter.kind {
         ParameterKind::Pointer { cursor, .. } => Some(cursor),
         ParameterKind::Count { .. } | ParameterKind::Value { .. } => None,
-    }
+    };
+    let own = cursor(parameters.get(usize::from(index))?)?;
+    let sharers = parameters.iter().filter(|parameter| cursor(parameter) == Some(own)).count();
+    (sharers > 1).then_some(own)
 }

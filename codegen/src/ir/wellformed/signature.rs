@@ -16,12 +16,8 @@ fn parameter<S: Stage>(func: &Func<S>, parameter: &Parameter<S::Reg>) -> bool {
     let kind = |index: u8| func.parameters.get(usize::from(index)).map(|parameter| parameter.kind);
     let pointer = |index: &u8| matches!(kind(*index), Some(ParameterKind::Pointer { .. }));
     match parameter.kind {
-        ParameterKind::Pointer { element_bytes, count, .. } => {
-            let counted = match kind(count) {
-                Some(ParameterKind::Count { .. }) => true,
-                Some(ParameterKind::Pointer { .. } | ParameterKind::Value { .. }) => false,
-                None => func.exact.is_some(),
-            };
+        ParameterKind::Pointer { element_bytes, length, .. } => {
+            let counted = length.terms().all(|(index, _)| matches!(kind(index), Some(ParameterKind::Count { .. })));
             counted && element_bytes > 0 && parameter.may_equal.iter().all(pointer)
         }
         ParameterKind::Count { min, max } => min <= max && parameter.may_equal.is_empty(),

@@ -1,0 +1,215 @@
+//! Kernels on limbs. Knows the algorithms, the order of the carries and the shape of loops and tails; knows no TOML and no
+//! physical register but those that an instruction fixes.
+//!
+//! B is 2^bits throughout. Numbers are least significant limb first.
+
+mod block;
+mod divide;
+mod product;
+mod propagate;
+mod scale;
+mod square;
+mod sum;
+mod walk;
+mod wide;
+mod words;
+
+use super::{Contract, Knob, Role, Strategy, count, limb, limbs};
+use crate::ir::Builder;
+use crate::ir::typed::{Gpr, Mmx, Place};
+use crate::spec::Access::{In, InOut, Out, Scratch};
+
+const SET: &[Role] = &[limbs("r", Out, "n"), limbs("a", In, "n"), count("n"), limb("w")];
+const UPDATE: &[Role] = &[limbs("r", InOut, "n"), limbs("a", In, "n"), count("n"), limb("w")];
+const UPDATE_ON: &[Role] =
+    &[limbs("r", InOut, "n + more"), limbs("a", In, "n"), count("n"), count("more"), limb("w")];
+const SQUARES_ON: &[Role] = &[limbs("r", InOut, "2n + more"), limbs("a", In, "n"), count("n"), count("more")];
+const SUM: &[Role] = &[limbs("r", Out, "n"), limbs("a", In, "n"), limbs("b", In, "n"), count("n")];
+const DIVIDE: &[Role] = &[limbs("q", Out, "1"), limb("hi"), limb("lo"), limb("d"), limb("v")];
+const DIVIDE_PUBLIC: &[Role] = &[limbs("q", Out, "1"), limb("hi"), limb("lo"), limb("d")];
+const RECIPROCAL: &[Role] = &[limb("d")];
+const PRODUCT: &[Role] =
+    &[limbs("r", Out, "2n"), limbs("a", In, "n"), limbs("b", In, "n"), count("n"), limbs("t", Scratch, "2n")];
+const SQUARE: &[Role] = &[limbs("r", Out, "2n"), limbs("a", In, "n"), count("n"), limbs("t", Scratch, "2n")];
+
+const ROW: &[Knob] = &[Knob::Unroll, Knob::Exact];
+const ROW_LIVE: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::BackEdge];
+const LOOP: &[Knob] = &[Knob::Unroll];
+const BLOCKS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Block];
+const NONE: &[Knob] = &[];
+
+/// A contract with its strategies: word, parameters, lowering.
+macro_rules! contract {
+    ($kernel:literal, $bits:literal, $roles:ident, $returns:literal, { $($word:literal $knobs:ident: $lower:expr),* $(,)? }) => {
+        Contract {
+            kernel: $kernel,
+            limb_bits: $bits,
+            roles: $roles,
+            returns: $returns,
+            strategies: &[$(Strategy { word: $word, knobs: $knobs, lower: $lower }),*],
+        }
+    };
+}
+
+/// The contracts of this family.
+#[rustfmt::skip]
+pub const CONTRACTS: &[Contract] = &[
+    contract!("limb64.mul", 64, SET, true, {
+        "portable" ROW: scale::row::<scale::Portable, scale::Set>,
+        "mul" ROW: scale::row::<scale::MulAdc, scale::Set>,
+        "mulx" ROW: scale::row::<scale::Mulx, scale::Set>,
+        "mulx_adx" ROW_LIVE: scale::row::<scale::MulxAdx, scale::Set>,
+    }),
+    contract!("limb64.mul_add", 64, UPDATE, true, {
+        "portable" ROW: scale::row::<scale::Portable, scale::Add>,
+        "mul" ROW: scale::row::<scale::MulAdc, scale::Add>,
+        "mulx" ROW: scale::row::<scale::Mulx, scale::Add>,
+        "mulx_adx" ROW_LIVE: scale::row::<scale::MulxAdx, scale::Add>,
+    }),
+    contract!("limb64.mul_sub", 64, UPDATE, true, {
+        "portable" ROW: scale::row::<scale::Portable, scale::Sub>,
+        "mul" ROW: scale::row::<scale::MulAdc, scale::Sub>,
+        "mulx" ROW: scale::row::<scale::Mulx, scale::Sub>,
+        "mulx_adx" ROW_LIVE: scale::row::<scale::MulxAdx, scale::Sub>,
+    }),
+    contract!("limb32.mul", 32, SET, true, {
+        "portable" ROW: scale::row::<scale::Portable, scale::Set>,
+        "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Set>,
+        "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Set>,
+    }),
+    contract!("limb32.mul_add", 32, UPDATE, true, {
+        "portable" ROW: scale::row::<scale::Portable, scale::Add>,
+        "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Add>,
+        "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Add>,
+    }),
+    contract!("limb32.mul_sub", 32, UPDATE, true, {
+        "portable" ROW: scale::row::<scale::Portable, scale::Sub>,
+        "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Sub>,
+        "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Sub>,
+    }),
+    contract!("limb64.mul_add_prop", 64, UPDATE_ON, true, {
+        "portable" LOOP: propagate::row::<scale::Portable>,
+        "mul" LOOP: propagate::row::<scale::MulAdc>,
+        "mulx" LOOP: propagate::row::<scale::Mulx>,
+        "mulx_adx" LOOP: propagate::row::<scale::MulxAdx>,
+    }),
+    contract!("limb32.mul_add_prop", 32, UPDATE_ON, true, {
+        "portable" LOOP: propagate::row::<scale::Portable>,
+        "mul" LOOP: propagate::row::<wide::Wide<Gpr>>,
+        "sse2_mmx" LOOP: propagate::row::<wide::Wide<Mmx>>,
+    }),
+    contract!("limb64.sqr_add_prop", 64, SQUARES_ON, true, {
+        "portable" LOOP: propagate::squares::<square::PortableSquares>,
+        "mul" LOOP: propagate::squares::<square::MulSquares>,
+        "mulx" LOOP: propagate::squares::<square::MulxSquares>,
+    }),
+    contract!("limb32.sqr_add_prop", 32, SQUARES_ON, true, {
+        "portable" LOOP: propagate::squares::<square::PortableSquares>,
+        "mul" LOOP: propagate::squares::<wide::WideSquares<Gpr>>,
+        "sse2_mmx" LOOP: propagate::squares::<wide::WideSquares<Mmx>>,
+    }),
+    contract!("limb64.add", 64, SUM, true, {
+        "portable" ROW: sum::row::<sum::Portable, sum::Plus>,
+        "adc" ROW_LIVE: sum::row::<sum::Chain, sum::Plus>,
+    }),
+    contract!("limb64.sub", 64, SUM, true, {
+        "portable" ROW: sum::row::<sum::Portable, sum::Minus>,
+        "adc" ROW_LIVE: sum::row::<sum::Chain, sum::Minus>,
+    }),
+    contract!("limb32.add", 32, SUM, true, {
+        "portable" ROW: sum::row::<sum::Portable, sum::Plus>,
+        "adc" ROW_LIVE: sum::row::<sum::Chain, sum::Plus>,
+        "sse2_mmx" ROW: sum::row::<wide::WideSum<Mmx>, sum::Plus>,
+    }),
+    contract!("limb32.sub", 32, SUM, true, {
+        "portable" ROW: sum::row::<sum::Portable, sum::Minus>,
+        "adc" ROW_LIVE: sum::row::<sum::Chain, sum::Minus>,
+        "sse2_mmx" ROW: sum::row::<wide::WideSum<Mmx>, sum::Minus>,
+    }),
+    contract!("limb64.mul_nxn", 64, PRODUCT, false, {
+        "portable" ROW: product::by_rows::<scale::Portable>,
+        "mul" ROW: product::by_rows::<scale::MulAdc>,
+        "mulx" ROW: product::by_rows::<scale::Mulx>,
+        "mulx_adx" ROW: product::by_rows::<scale::MulxAdx>,
+        "mulx_adx_block" BLOCKS: block::product,
+        "sse2_mmx" ROW: product::by_rows::<wide::Wide<Mmx>>,
+    }),
+    contract!("limb32.mul_nxn", 32, PRODUCT, false, {
+        "portable" ROW: product::by_rows::<scale::Portable>,
+        "mul" ROW: product::by_rows::<wide::Wide<Gpr>>,
+        "sse2_mmx" ROW: product::by_rows::<wide::Wide<Mmx>>,
+    }),
+    contract!("limb64.sqr_n", 64, SQUARE, false, {
+        "portable" ROW: product::square_by_rows::<scale::Portable, square::PortableSquares>,
+        "mul" ROW: product::square_by_rows::<scale::MulAdc, square::MulSquares>,
+        "mulx" ROW: product::square_by_rows::<scale::Mulx, square::MulxSquares>,
+        "mulx_adx" ROW: product::square_by_rows::<scale::MulxAdx, square::MulxAdxSquares>,
+        "sse2_mmx" ROW: product::square_by_rows::<wide::Wide<Mmx>, wide::WideSquares<Mmx>>,
+    }),
+    contract!("limb32.sqr_n", 32, SQUARE, false, {
+        "portable" ROW: product::square_by_rows::<scale::Portable, square::PortableSquares>,
+        "mul" ROW: product::square_by_rows::<wide::Wide<Gpr>, wide::WideSquares<Gpr>>,
+        "sse2_mmx" ROW: product::square_by_rows::<wide::Wide<Mmx>, wide::WideSquares<Mmx>>,
+    }),
+    contract!("limb64.reciprocal", 64, RECIPROCAL, true, {
+        "portable" NONE: divide::reciprocal::<words::Portable>,
+        "mul" NONE: divide::reciprocal::<words::Mul>,
+        "mulx" NONE: divide::reciprocal::<words::Mulx>,
+    }),
+    contract!("limb32.reciprocal", 32, RECIPROCAL, true, {
+        "portable" NONE: divide::reciprocal::<words::Portable>,
+        "mul" NONE: divide::reciprocal::<words::Narrow>,
+    }),
+    contract!("limb64.div_2by1", 64, DIVIDE, true, {
+        "portable" NONE: divide::by_reciprocal::<words::Portable>,
+        "mul" NONE: divide::by_reciprocal::<words::Mul>,
+        "mulx" NONE: divide::by_reciprocal::<words::Mulx>,
+    }),
+    contract!("limb32.div_2by1", 32, DIVIDE, true, {
+        "portable" NONE: divide::by_reciprocal::<words::Portable>,
+        "mul" NONE: divide::by_reciprocal::<words::Narrow>,
+    }),
+    contract!("limb64.div_2by1_public", 64, DIVIDE_PUBLIC, true, {
+        "portable" NONE: divide::public::<words::Portable>,
+        "div" NONE: divide::public::<words::Mul>,
+    }),
+    contract!("limb32.div_2by1_public", 32, DIVIDE_PUBLIC, true, {
+        "portable" NONE: divide::public::<words::Portable>,
+        "div" NONE: divide::public::<words::Narrow>,
+    }),
+];
+
+/// Limbs behind a pointer: whose they are, and the register that walks over them.
+#[derive(Clone, Copy)]
+struct Limbs {
+    argument: u8,
+    at: Gpr,
+    /// Bytes of a limb.
+    bytes: i32,
+    /// Limbs from the register to the first of these.
+    first: u32,
+}
+
+impl Limbs {
+    /// The limbs that begin where `at` points, which is behind the argument at this index.
+    fn new(argument: u8, at: Gpr, bits: u32) -> Limbs {
+        Limbs { argument, at, bytes: bits as i32 / 8, first: 0 }
+    }
+
+    /// The limb `i` places from here.
+    fn limb(&self, b: &Builder, i: u32) -> Place {
+        b.at(self.argument, self.at, self.bytes * (self.first + i) as i32)
+    }
+
+    /// Walks on.
+    fn advance(&self, b: &mut Builder, limbs: u32) {
+        b.advance(self.argument, self.at, self.bytes * limbs as i32);
+    }
+
+    /// Another pointer to the same place.
+    fn copy(&self, b: &mut Builder) -> Limbs {
+        let at = b.gpr();
+        b.mov(at, self.at);
+        Limbs { at, ..*self }
+    }
+}

@@ -1,0 +1,529 @@
+//! A row times a limb: r := a w, r := r + a w, r := r - a w.
+//!
+//! A row is cut into *groups* of k limbs. One group of the sum computes
+//! `B^k * carry' + sum r'_i B^i = sum r_i B^i + w * sum a_i B^i + carry`, and `carry' < B` because
+//! `(B^k - 1) + (B - 1)(B^k - 1) + (B - 1) = B^(k+1) - 1`. The carry between groups is one limb.
+//!
+//! The difference can be had from the sum: with ~x = B^k - 1 - x, `r - a w = ~(~r + a w)`, and the carry out of that sum is
+//! the borrow out of the difference. Strategies whose second chain could only be a borrow use this.
+//! Every strategy says how it does one group; loops, tails and exact sizes are written once, in [`row`].
+
+use super::Limbs;
+use super::walk::{Carry, Cut};
+use crate::family::{Contract, Extent, Lowering};
+use crate::ir::typed::{Gpr, Place, Val};
+use crate::ir::{Builder, Func, VReg, Virtual};
+use crate::isa::row::{CO, RAX, RDX};
+
+/// What becomes of the product.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Combine {
+    /// r := a w.
+    Set,
+    /// r := r + a w.
+    Add,
+    /// r := r - a w.
+    Sub,
+}
+
+/// A [`Combine`] as a type.
+pub(super) trait Combining {
+    const COMBINE: Combine;
+}
+pub(super) struct Set;
+pub(super) struct Add;
+pub(super) struct Sub;
+impl Combining for Set {
+    const COMBINE: Combine = Combine::Set;
+}
+impl Combining for Add {
+    const COMBINE: Combine = Combine::Add;
+}
+impl Combining for Sub {
+    const COMBINE: Combine = Combine::Sub;
+}
+
+/// The two pointers of a row at its present place.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub r: Limbs,
+    pub a: Limbs,
+}
+
+impl Row {
+    pub fn r(&self, b: &Builder, i: u32) -> Place {
+        self.r.limb(b, i)
+    }
+    pub fn a(&self, b: &Builder, i: u32) -> Place {
+        self.a.limb(b, i)
+    }
+    pub fn advance(&self, b: &mut Builder, limbs: u32) {
+        self.r.advance(b, limbs);
+        self.a.advance(b, limbs);
+    }
+}
+
+/// How a strategy computes one group, and what lives between groups.
+pub(super) trait Scale: Sized {
+    /// The multiplier as it arrives.
+    type Multiplier: Multiplier;
+    /// Bits of the limbs that it works on, when they are not the contract's: in memory, a limb of 64 bits is two of 32.
+    const BITS: Option<u32> = None;
+    /// Prepares what lives through all rows. The multiplier and the carry come with each row.
+    fn new(b: &mut Builder) -> Self;
+    /// Begins a row: the multiplier where it is wanted, and a carry of 0.
+    fn begin(&self, b: &mut Builder, multiplier: Self::Multiplier);
+    /// Begins a row whose multiplier is in memory.
+    fn begin_at(&self, b: &mut Builder, multiplier: Place);
+    /// One group of `k` limbs at the row's present place.
+    fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine);
+    /// The whole loop body again and again with carries left in the flags, for strategies that can.
+    const LIVE: Option<LiveGroup<Self>> = None;
+    /// Stores the carry limb.
+    fn store_carry(&self, b: &mut Builder, to: Place);
+    /// Stores a limb of 0.
+    fn store_zero(&self, b: &mut Builder, to: Place);
+    /// limb := limb + carry, and the carry is what goes out of that.
+    fn absorb(&self, b: &mut Builder, limb: Place);
+    /// Gives the carry limb, zero-extended, in a register that can be returned.
+    fn carry(&self, b: &mut Builder) -> VReg;
+    /// Ends the use of the register file, after the last row.
+    fn leave(&self, _: &mut Builder) {}
+}
+
+/// What is set up before a loop that keeps its carries in the flags (`open`), a group that takes the flags as they are and
+/// leaves them (`group`), and what is folded in after the loop (`close`).
+pub(super) struct LiveGroup<S> {
+    pub open: fn(&S, &mut Builder),
+    pub group: fn(&S, &mut Builder, &Row, u32, Combine),
+    pub close: fn(&S, &mut Builder),
+}
+
+/// Lowers a row: `n` limbs in loop trips of `unroll` limbs and a tail of halving groups, or exactly `n` limbs in one go.
+pub(super) fn row<S: Scale, C: Combining>(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtual> {
+    let mut builder = Builder::new(lowering.name, contract.limb_bits);
+    let b = &mut builder;
+    let r = Limbs::new(0, lowering.declare(b, contract, 0, 0), contract.limb_bits);
+    let a = Limbs::new(1, lowering.declare(b, contract, 1, 0), contract.limb_bits);
+    let n = lowering.declare(b, contract, 2, 0);
+    let multiplier = S::Multiplier::declare(b, contract, lowering, 3);
+    let row = Row { r, a };
+    let parameters = lowering.parameters;
+    match parameters.extent {
+        Extent::Exact(limbs) => {
+            let state = S::new(b);
+            state.begin(b, multiplier);
+            state.group(b, &row, limbs, C::COMBINE);
+            let carry = state.carry(b);
+            state.leave(b);
+            builder.finish(Some(carry), Some(limbs.into()))
+        }
+        Extent::Unrolled(unroll) => {
+            let live = S::LIVE.filter(|_| parameters.live);
+            let control = if live.is_some() { Carry::Live(CO) } else { Carry::Folded };
+            let cut = Cut::new(b, n, lowering.arguments[2].count.1, unroll, control);
+            let state = S::new(b);
+            state.begin(b, multiplier);
+            walk(b, &cut, &state, &row, C::COMBINE, live);
+            let carry = state.carry(b);
+            state.leave(b);
+            builder.finish(Some(carry), None)
+        }
+        Extent::Whole => unreachable!("a row has a count"),
+    }
+}
+
+/// The groups of one row over `n` limbs; the pointers end one past the last.
+pub(super) fn walk<S: Scale>(
+    b: &mut Builder,
+    cut: &Cut,
+    state: &S,
+    row: &Row,
+    combine: Combine,
+    live: Option<LiveGroup<S>>,
+) {
+    let group = |b: &mut Builder, k| {
+        state.group(b, row, k, combine);
+        row.advance(b, k);
+    };
+    match live {
+        Some(live) => cut.walk(
+            b,
+            group,
+            |b| (live.open)(state, b),
+            |b, k| {
+                (live.group)(state, b, row, k, combine);
+                row.advance(b, k);
+            },
+            |b| (live.close)(state, b),
+        ),
+        None => cut.walk(b, group, |_| {}, group, |_| {}),
+    }
+}
+
+/// A limb that arrives by value, in the register file that a strategy works on.
+pub(super) trait Multiplier: Copy {
+    /// Declares the limb at `index` of the contract.
+    fn declare(b: &mut Builder, contract: &Contract, lowering: &Lowering<'_>, index: usize) -> Self;
+}
+
+impl Multiplier for Gpr {
+    fn declare(b: &mut Builder, contract: &Contract, lowering: &Lowering<'_>, index: usize) -> Gpr {
+        lowering.declare(b, contract, index, 0)
+    }
+}
+
+impl Multiplier for Val {
+    fn declare(b: &mut Builder, contract: &Contract, lowering: &Lowering<'_>, index: usize) -> Val {
+        lowering.declare_val(b, contract, index)
+    }
+}
+
+/// Portable: carries are values.
+pub(super) struct Portable {
+    w: Val,
+    carry: Val,
+    zero: Val,
+}
+
+impl Scale for Portable {
+    type Multiplier = Val;
+
+    fn new(b: &mut Builder) -> Portable {
+        let [w, carry, zero] = [(); 3].map(|()| b.val());
+        b.p_constant(zero, 0);
+        Portable { w, carry, zero }
+    }
+
+    fn begin(&self, b: &mut Builder, multiplier: Val) {
+        b.p_copy(self.w, multiplier);
+        b.p_constant(self.carry, 0);
+    }
+
+    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
+        b.p_load(self.w, multiplier);
+        b.p_constant(self.carry, 0);
+    }
+
+    fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
+        for i in 0..k {
+            let [a, r, hi, lo, sum, out, with_r, total, last] = [(); 9].map(|()| b.val());
+            b.p_load(a, row.a(b, i));
+            // a w + r + carry <= (B - 1)^2 + 2 (B - 1) = B^2 - 1: the high limb takes both carries.
+            b.p_mul_wide(hi, lo, a, self.w);
+            match combine {
+                Combine::Set => {
+                    b.p_add_carry(total, last, lo, self.carry, self.zero);
+                    b.p_add(self.carry, hi, last);
+                }
+                Combine::Add => {
+                    b.p_load(r, row.r(b, i));
+                    b.p_add_carry(sum, out, lo, r, self.zero);
+                    b.p_add(with_r, hi, out);
+                    b.p_add_carry(total, last, sum, self.carry, self.zero);
+                    b.p_add(self.carry, with_r, last);
+                }
+                Combine::Sub => {
+                    b.p_load(r, row.r(b, i));
+                    b.p_add_carry(sum, out, lo, self.carry, self.zero);
+                    b.p_add(with_r, hi, out);
+                    b.p_sub_borrow(total, last, r, sum, self.zero);
+                    b.p_add(self.carry, with_r, last);
+                }
+            }
+            b.p_store(row.r(b, i), total);
+        }
+    }
+
+    fn store_carry(&self, b: &mut Builder, to: Place) {
+        b.p_store(to, self.carry);
+    }
+
+    fn store_zero(&self, b: &mut Builder, to: Place) {
+        b.p_store(to, self.zero);
+    }
+
+    fn absorb(&self, b: &mut Builder, limb: Place) {
+        let [r, sum, out] = [(); 3].map(|()| b.val());
+        b.p_load(r, limb);
+        b.p_add_carry(sum, out, r, self.carry, self.zero);
+        b.p_store(limb, sum);
+        b.p_copy(self.carry, out);
+    }
+
+    fn carry(&self, _: &mut Builder) -> VReg {
+        self.carry.0
+    }
+}
+
+/// `limb := limb + carry; carry := carry out`, on general registers.
+fn absorb(b: &mut Builder, limb: Place, carry: Gpr) {
+    b.add_mr(limb, carry);
+    b.mov_imm32(carry, 0);
+    b.adc_ri(carry, 0);
+}
+
+fn store_zero(b: &mut Builder, to: Place) {
+    let zero = b.gpr();
+    b.mov_imm32(zero, 0);
+    b.store(to, zero);
+}
+
+/// Baseline: `mul` writes the flags and its fixed registers, so the carries of a limb are absorbed before the next product.
+pub(super) struct MulAdc {
+    w: Gpr,
+    carry: Gpr,
+}
+
+impl Scale for MulAdc {
+    type Multiplier = Gpr;
+
+    fn new(b: &mut Builder) -> MulAdc {
+        MulAdc { w: b.gpr(), carry: b.gpr() }
+    }
+
+    fn begin(&self, b: &mut Builder, multiplier: Gpr) {
+        b.mov(self.w, multiplier);
+        b.mov_imm32(self.carry, 0);
+    }
+
+    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
+        b.load(self.w, multiplier);
+        b.mov_imm32(self.carry, 0);
+    }
+
+    fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
+        for i in 0..k {
+            let (lo, hi) = (b.pinned(RAX), b.pinned(RDX));
+            b.note("product of one limb");
+            b.load(lo, row.a(b, i));
+            b.mul(self.w, lo, hi);
+            if combine == Combine::Add {
+                b.note("plus r");
+                b.add(lo, row.r(b, i));
+                b.adc_ri(hi, 0);
+            }
+            b.note("plus the carry limb");
+            b.add(lo, self.carry);
+            b.adc_ri(hi, 0);
+            if combine == Combine::Sub {
+                b.note("from r");
+                b.sub_mr(row.r(b, i), lo);
+                b.adc_ri(hi, 0);
+            } else {
+                b.store(row.r(b, i), lo);
+            }
+            b.mov(self.carry, hi);
+        }
+    }
+
+    fn store_carry(&self, b: &mut Builder, to: Place) {
+        b.store(to, self.carry);
+    }
+
+    fn store_zero(&self, b: &mut Builder, to: Place) {
+        store_zero(b, to);
+    }
+
+    fn absorb(&self, b: &mut Builder, limb: Place) {
+        absorb(b, limb, self.carry);
+    }
+
+    fn carry(&self, _: &mut Builder) -> VReg {
+        self.carry.0
+    }
+}
+
+/// How many products wait in registers between the two passes of the single carry chain.
+const MULX_PASS: u32 = 8;
+
+/// `mulx` leaves CF alone, so one carry chain runs over a whole pass of products, and a second one adds or subtracts them.
+pub(super) struct Mulx {
+    w: Gpr,
+    carry: Gpr,
+}
+
+impl Scale for Mulx {
+    type Multiplier = Gpr;
+
+    fn new(b: &mut Builder) -> Mulx {
+        Mulx { w: b.pinned(RDX), carry: b.gpr() }
+    }
+
+    fn begin(&self, b: &mut Builder, multiplier: Gpr) {
+        b.mov(self.w, multiplier);
+        b.mov_imm32(self.carry, 0);
+    }
+
+    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
+        b.load(self.w, multiplier);
+        b.mov_imm32(self.carry, 0);
+    }
+
+    fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
+        for first in (0..k).step_by(MULX_PASS as usize) {
+            let pass = first..k.min(first + MULX_PASS);
+            b.note("products, each low half plus the high half before it");
+            let mut high = self.carry;
+            let mut lows = Vec::new();
+            for i in pass.clone() {
+                let (lo, hi) = (b.gpr(), b.gpr());
+                b.mulx(hi, lo, row.a(b, i), self.w);
+                if i == first {
+                    b.add(lo, high)
+                } else {
+                    b.adc(lo, high)
+                }
+                if combine == Combine::Set {
+                    b.store(row.r(b, i), lo);
+                }
+                lows.push(lo);
+                high = hi;
+            }
+            b.adc_ri(high, 0);
+            match combine {
+                Combine::Set => {}
+                Combine::Add => {
+                    b.note("plus r");
+                    for (i, lo) in pass.zip(lows) {
+                        if i == first {
+                            b.add(lo, row.r(b, i))
+                        } else {
+                            b.adc(lo, row.r(b, i))
+                        }
+                        b.store(row.r(b, i), lo);
+                    }
+                    b.note("the carry limb of this pass");
+                    b.adc_ri(high, 0);
+                }
+                Combine::Sub => {
+                    b.note("from r");
+                    for (i, lo) in pass.zip(lows) {
+                        let r = b.gpr();
+                        b.load(r, row.r(b, i));
+                        if i == first {
+                            b.sub(r, lo)
+                        } else {
+                            b.sbb(r, lo)
+                        }
+                        b.store(row.r(b, i), r);
+                    }
+                    b.note("the borrow limb of this pass");
+                    b.adc_ri(high, 0);
+                }
+            }
+            b.mov(self.carry, high);
+        }
+    }
+
+    fn store_carry(&self, b: &mut Builder, to: Place) {
+        b.store(to, self.carry);
+    }
+
+    fn store_zero(&self, b: &mut Builder, to: Place) {
+        store_zero(b, to);
+    }
+
+    fn absorb(&self, b: &mut Builder, limb: Place) {
+        absorb(b, limb, self.carry);
+    }
+
+    fn carry(&self, _: &mut Builder) -> VReg {
+        self.carry.0
+    }
+}
+
+/// Two carry chains side by side: CF adds r, OF adds the high half of the product before.
+pub(super) struct MulxAdx {
+    w: Gpr,
+    carry: Gpr,
+    zero: Gpr,
+}
+
+impl MulxAdx {
+    /// Clears CF and OF.
+    fn clear(&self, b: &mut Builder) {
+        b.note("both chains start with no carry");
+        b.test(self.zero, self.zero);
+    }
+
+    /// Adds the carries of both chains to the carry limb.
+    fn fold(&self, b: &mut Builder) {
+        b.note("both carries into the carry limb");
+        b.adcx(self.carry, self.zero);
+        b.adox(self.carry, self.zero);
+    }
+
+    /// The limbs of a group, with the carries in the flags on both sides.
+    fn chains(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
+        let mut before = self.carry;
+        for i in 0..k {
+            let (lo, hi) = (b.gpr(), if i + 1 == k && k > 1 { self.carry } else { b.gpr() });
+            b.mulx(hi, lo, row.a(b, i), self.w);
+            match combine {
+                Combine::Set => {}
+                Combine::Add => b.adcx(lo, row.r(b, i)),
+                Combine::Sub => {
+                    let r = b.gpr();
+                    b.load(r, row.r(b, i));
+                    b.not(r);
+                    b.adcx(lo, r);
+                }
+            }
+            b.adox(lo, before);
+            if combine == Combine::Sub {
+                b.not(lo);
+            }
+            b.store(row.r(b, i), lo);
+            before = hi;
+        }
+        if k == 1 {
+            b.mov(self.carry, before);
+        }
+    }
+}
+
+impl Scale for MulxAdx {
+    type Multiplier = Gpr;
+
+    fn new(b: &mut Builder) -> MulxAdx {
+        let (w, carry, zero) = (b.pinned(RDX), b.gpr(), b.gpr());
+        b.mov_imm32(zero, 0);
+        MulxAdx { w, carry, zero }
+    }
+
+    fn begin(&self, b: &mut Builder, multiplier: Gpr) {
+        b.mov(self.w, multiplier);
+        b.mov_imm32(self.carry, 0);
+    }
+
+    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
+        b.load(self.w, multiplier);
+        b.mov_imm32(self.carry, 0);
+    }
+
+    fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
+        self.clear(b);
+        self.chains(b, row, k, combine);
+        self.fold(b);
+    }
+
+    const LIVE: Option<LiveGroup<MulxAdx>> =
+        Some(LiveGroup { open: MulxAdx::clear, group: MulxAdx::chains, close: MulxAdx::fold });
+
+    fn store_carry(&self, b: &mut Builder, to: Place) {
+        b.store(to, self.carry);
+    }
+
+    fn store_zero(&self, b: &mut Builder, to: Place) {
+        store_zero(b, to);
+    }
+
+    fn absorb(&self, b: &mut Builder, limb: Place) {
+        absorb(b, limb, self.carry);
+    }
+
+    fn carry(&self, _: &mut Builder) -> VReg {
+        self.carry.0
+    }
+}
