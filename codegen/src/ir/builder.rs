@@ -81,6 +81,11 @@ impl Builder {
         Place(Mem { space: Space::Argument(parameter), base: base.0, index: None, disp })
     }
 
+    /// The memory `disp` bytes after `base`, whatever it points into: in subroutines.
+    pub fn at_pointed(&self, base: Gpr, disp: i32) -> Place {
+        Place(Mem { space: Space::Pointed, base: base.0, index: None, disp })
+    }
+
     /// Moves the pointer `base` on by `bytes`, leaving the flags alone.
     pub fn advance(&mut self, parameter: u8, base: Gpr, bytes: i32) {
         let place = self.at(parameter, base, bytes);

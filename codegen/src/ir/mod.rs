@@ -82,6 +82,9 @@ pub struct Frame {
 pub enum Space {
     /// The memory behind the argument with this index.
     Argument(u8),
+    /// The memory behind the argument that the base points into: for private subroutines, which are called with pointers into
+    /// several.
+    Pointed,
     /// A spill slot of the function's own frame.
     Frame,
     /// No memory: an address that is only computed (`lea` on a count).

@@ -187,6 +187,7 @@ where
                 let name = self.name(argument).to_string();
                 write!(self.out, "{name}")?;
             }
+            Space::Pointed => write!(self.out, "pointed")?,
             Space::Frame => write!(self.out, "frame")?,
             Space::Nowhere => {}
         }

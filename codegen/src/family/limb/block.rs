@@ -10,63 +10,106 @@ use super::walk::Cut;
 use super::{Limbs, karatsuba};
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::{Gpr, Place};
-use crate::ir::{Builder, Func, Virtual};
-use crate::isa::row::RDX;
+use crate::ir::{Builder, Func, SubId, Virtual};
+use crate::isa::row::{PReg, RAX, RBP, RBX, RCX, RDI, RDX, RSI};
 
-/// The running sum of a block, lowest limb first.
-pub(super) struct Sum(pub Vec<Gpr>);
+/// The running sum of a block, lowest limb first, and the registers that its rows work with.
+pub(super) struct Sum {
+    pub limbs: Vec<Gpr>,
+    pub work: Work,
+}
+
+/// The registers of a row: the multiplier, the halves of a product and 0.
+#[derive(Clone, Copy)]
+pub(super) struct Work {
+    w: Gpr,
+    high: Gpr,
+    low: Gpr,
+    zero: Gpr,
+}
+
+impl Work {
+    pub fn new(b: &mut Builder) -> Work {
+        Work { w: b.pinned(RDX), high: b.gpr(), low: b.gpr(), zero: b.gpr() }
+    }
+}
+
+/// A product of a fixed number of limbs as a private subroutine, for a function that needs it more than once: one copy stays in
+/// the cache of decoded instructions where three would not.
+pub(super) struct Body {
+    sub: SubId,
+    /// Where it takes r, a and b.
+    pointers: [Gpr; 3],
+}
+
+impl Body {
+    /// The subroutine for n limbs; `like` is any of the arguments.
+    pub fn new(b: &mut Builder, like: &Limbs, n: u32) -> Body {
+        let pointers = [RDI, RSI, RCX].map(|reg| b.pinned(reg));
+        let limbs: Vec<Gpr> = (8..16).map(|number| b.pinned(PReg::gpr(number))).collect();
+        let work = Work { w: b.pinned(RDX), high: b.pinned(RBX), low: b.pinned(RBP), zero: b.pinned(RAX) };
+        let sub = b.subroutine(|b| {
+            let [r, x, y] = pointers.map(|at| like.pointed(at));
+            unrolled_with(b, [&r, &x, &y], n, n, &limbs, work);
+        });
+        Body { sub, pointers }
+    }
+
+    /// r := a b.
+    pub fn call(&self, b: &mut Builder, limbs: [&Limbs; 3]) {
+        for (limbs, pointer) in limbs.iter().zip(self.pointers) {
+            limbs.address(b, pointer);
+        }
+        b.call(self.sub);
+    }
+}
 
 impl Sum {
     fn new(b: &mut Builder, width: u32) -> Sum {
-        Sum((0..width).map(|_| b.gpr()).collect())
+        Sum { limbs: (0..width).map(|_| b.gpr()).collect(), work: Work::new(b) }
     }
 
     fn width(&self) -> u32 {
-        self.0.len() as u32
+        self.limbs.len() as u32
     }
 
     /// The sum is 0.
     fn clear(&self, b: &mut Builder) {
-        self.0.iter().for_each(|limb| b.mov_imm32(*limb, 0));
+        self.limbs.iter().for_each(|limb| b.mov_imm32(*limb, 0));
     }
 
     /// The first row of all: the sum was 0 before it, and there is nothing in r.
     fn first_row(&self, b: &mut Builder, a: &Limbs, by: Place, r: Place) {
-        let (w, low) = (b.pinned(RDX), b.gpr());
+        let Work { w, low, zero, .. } = self.work;
         b.load(w, by);
         b.note("no carry yet");
-        b.xor32(low, low);
-        let mut before = None;
+        b.xor32(zero, zero);
         for j in 0..self.width() {
-            let to = if j == 0 { low } else { self.0[j as usize - 1] };
-            let high = if j + 1 == self.width() { self.0[j as usize] } else { b.gpr() };
-            b.mulx(high, to, a.limb(b, j), w);
-            match before {
-                Some(before) => b.adcx(to, before),
-                None => b.store(r, to),
+            let high = self.limbs[j as usize];
+            b.mulx(high, low, a.limb(b, j), w);
+            if j == 0 {
+                b.store(r, low);
+            } else {
+                b.adcx(self.limbs[j as usize - 1], low);
             }
-            before = Some(high);
         }
-        let zero = b.gpr();
-        b.mov_imm32(zero, 0);
-        b.adcx(self.0[self.0.len() - 1], zero);
+        b.adcx(self.limbs[self.limbs.len() - 1], zero);
     }
 
     /// One row: CF adds the low halves of the products, OF the high halves and, if `adds`, the limb of r. The lowest limb of
     /// the sum goes to r, and the register that it was in becomes the highest: the sum is renamed, not moved.
     pub fn rotating_row(&mut self, b: &mut Builder, a: &Limbs, by: Place, r: Place, adds: bool) {
-        let (w, zero) = (b.pinned(RDX), b.gpr());
+        let Work { w, high, low, zero } = self.work;
         b.load(w, by);
         b.note("both chains start with no carry");
         b.xor32(zero, zero);
-        let lowest = self.0[0];
+        let lowest = self.limbs[0];
         for j in 0..self.width() {
-            let low = b.gpr();
             let last = j + 1 == self.width();
             // A sum of one limb is still needed when its product comes.
-            let high = if last && j > 0 { lowest } else { b.gpr() };
+            let high = if last && j > 0 { lowest } else { high };
             b.mulx(high, low, a.limb(b, j), w);
-            b.adcx(self.0[j as usize], low);
+            b.adcx(self.limbs[j as usize], low);
             if j == 0 {
                 if adds {
                     b.adox(lowest, r);
@@ -81,10 +124,10 @@ impl Sum {
                     b.mov(lowest, high);
                 }
             } else {
-                b.adox(self.0[j as usize + 1], high);
+                b.adox(self.limbs[j as usize + 1], high);
             }
         }
-        self.0.rotate_left(1);
+        self.limbs.rotate_left(1);
     }
 
     /// As [`Sum::rotating_row`], with every limb of the sum in its place afterwards: for loops of any number of rows. The
@@ -96,10 +139,10 @@ impl Sum {
         b.xor32(low, low);
         let mut before: Option<Gpr> = None;
         for j in 0..self.width() {
-            let to = if j == 0 { low } else { self.0[j as usize - 1] };
+            let to = if j == 0 { low } else { self.limbs[j as usize - 1] };
             let high = b.gpr();
             b.mulx(high, to, a.limb(b, j), w);
-            b.adcx(to, self.0[j as usize]);
+            b.adcx(to, self.limbs[j as usize]);
             match before {
                 Some(before) => b.adox(to, before),
                 None => {
@@ -109,7 +152,7 @@ impl Sum {
             }
             before = Some(high);
         }
-        let (top, zero) = (self.0[self.0.len() - 1], b.gpr());
+        let (top, zero) = (self.limbs[self.limbs.len() - 1], b.gpr());
         if let Some(before) = before {
             b.note("the top limb takes both carries");
             b.mov(top, before);
@@ -120,7 +163,7 @@ impl Sum {
     }
 
     pub fn store(&self, b: &mut Builder, r: &Limbs) {
-        for (j, limb) in (0..).zip(&self.0) {
+        for (j, limb) in (0..).zip(&self.limbs) {
             b.store(r.limb(b, j), *limb);
         }
     }
@@ -151,10 +194,24 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
 const WIDTH: u32 = 8;
 
 /// r := a b for `columns` limbs of a and `rows` limbs of b, every row unrolled.
-pub(super) fn unrolled(b: &mut Builder, [r, a, other]: [&Limbs; 3], columns: u32, rows: u32, width: u32) {
+pub(super) fn unrolled(b: &mut Builder, arguments: [&Limbs; 3], columns: u32, rows: u32, width: u32) {
+    let sum = Sum::new(b, width);
+    unrolled_with(b, arguments, columns, rows, &sum.limbs, sum.work);
+}
+
+/// As [`unrolled`], in these registers: as many columns in a block as there are of them.
+fn unrolled_with(
+    b: &mut Builder,
+    [r, a, other]: [&Limbs; 3],
+    columns: u32,
+    rows: u32,
+    registers: &[Gpr],
+    work: Work,
+) {
     let mut from = 0;
     while from < columns {
-        let mut sum = Sum::new(b, width.min(columns - from));
+        let width = registers.len().min((columns - from) as usize);
+        let mut sum = Sum { limbs: registers[..width].to_vec(), work };
         let here = a.at_limb(from);
         for i in 0..rows {
             let (by, limb) = (other.limb(b, i), r.limb(b, from + i));
@@ -190,7 +247,7 @@ fn counted(b: &mut Builder, Product { r, a, b: other, n, max, .. }: &Product, wi
         let (walker, by) = (r.copy(b), other.copy(b));
         let group = |b: &mut Builder, k: u32| {
             // As many rows as the sum has limbs, or twice as many, bring every limb back to its place.
-            let mut turning = Sum(sum.0.clone());
+            let mut turning = Sum { limbs: sum.limbs.clone(), work: sum.work };
             for i in 0..k {
                 let (by, limb) = (by.limb(b, i), walker.limb(b, i));
                 if k.is_multiple_of(width) && width > 1 {

@@ -5,7 +5,7 @@
 //! a_i a_m for i = k+1..m-1. Their lowest limbs stand at places 2k+1, 2k+2, ... 2m-1, one after the other, so that one pair of
 //! carry chains goes through a whole shape: half as many ends as with rows.
 
-use super::block::Sum;
+use super::block::{Sum, Work};
 use super::product::Product;
 use super::{Limbs, block, karatsuba};
 use crate::family::{Contract, Extent, Lowering};
@@ -13,6 +13,7 @@ use crate::ir::typed::Gpr;
 use crate::ir::{Builder, Func, Virtual};
 use crate::isa::row::RDX;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// r := a^2.
 pub(super) fn square(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtual> {
@@ -82,17 +83,22 @@ fn direct(b: &mut Builder, r: &Limbs, a: &Limbs, n: u32) {
         assert_eq!(n, 2 * WIDTH, "other squares are made of smaller ones");
         shapes(b, a, 0, WIDTH, &mut places, Some(r));
         b.note("the products of the halves: a block, onto the places above the first half");
-        let mut sum = Sum((WIDTH..2 * WIDTH).map(|place| places.take_or_zero(b, place)).collect());
+        let limbs = (WIDTH..2 * WIDTH).map(|place| places.take_or_zero(b, place)).collect();
+        let mut sum = Sum { limbs, work: Work::new(b) };
         for i in 0..WIDTH {
             let (by, limb) = (a.limb(b, i), r.limb(b, WIDTH + i));
             sum.rotating_row(b, &a.at_limb(WIDTH), by, limb, false);
         }
-        for (place, limb) in (2 * WIDTH..).zip(&sum.0) {
+        for (place, limb) in (2 * WIDTH..).zip(&sum.limbs) {
             places.0.insert(place, *limb);
         }
+        b.note("the lower half is done: it is doubled while the upper one is made");
+        let carries = double(b, r, a, 0..WIDTH, n, None, &mut places);
         shapes(b, a, WIDTH, WIDTH, &mut places, None);
+        double(b, r, a, WIDTH..n, n, carries, &mut places);
+        return;
     }
-    double(b, r, a, n, &mut places);
+    double(b, r, a, 0..n, n, None, &mut places);
 }
 
 impl Places {
@@ -160,12 +166,28 @@ fn shapes(b: &mut Builder, a: &Limbs, from: u32, n: u32, places: &mut Places, r:
     }
 }
 
-/// r := 2 (places and r) + the squares of the limbs.
-fn double(b: &mut Builder, r: &Limbs, a: &Limbs, n: u32, places: &mut Places) {
+/// r := 2 (places and r) + the squares, for these of the n limbs of a. Takes and returns the carries of both chains, when there
+/// are limbs before or after.
+fn double(
+    b: &mut Builder,
+    r: &Limbs,
+    a: &Limbs,
+    limbs: Range<u32>,
+    n: u32,
+    carries: Option<[Gpr; 2]>,
+    places: &mut Places,
+) -> Option<[Gpr; 2]> {
     let zero = b.gpr();
     b.note("CF doubles, OF adds the squares");
     b.xor32(zero, zero);
-    for i in 0..n {
+    if let Some([doubling, adding]) = carries {
+        let minus_one = b.gpr();
+        b.mov_imm(minus_one, -1);
+        b.adcx(doubling, minus_one);
+        b.adox(adding, minus_one);
+    }
+    let end = limbs.end;
+    for i in limbs {
         let (w, low, high) = (b.pinned(RDX), b.gpr(), b.gpr());
         b.load(w, a.limb(b, i));
         b.mulx(high, low, w, w);
@@ -193,4 +215,14 @@ fn double(b: &mut Builder, r: &Limbs, a: &Limbs, n: u32, places: &mut Places) {
             b.store(r.limb(b, place), limb);
         }
     }
+    if end == n {
+        return None;
+    }
+    b.mov_imm32(zero, 0);
+    Some([b.gpr(), b.gpr()]).inspect(|[doubling, adding]| {
+        b.mov_imm32(*doubling, 0);
+        b.adcx(*doubling, zero);
+        b.mov_imm32(*adding, 0);
+        b.adox(*adding, zero);
+    })
 }

@@ -4,7 +4,8 @@
 //! The differences are taken as sizes and signs, without a branch; the scratch holds them (2h limbs) and then their product
 //! (2h limbs).
 
-use super::{Limbs, block};
+use super::Limbs;
+use super::block::{self, Body};
 use crate::ir::Builder;
 use crate::ir::typed::Gpr;
 
@@ -18,8 +19,8 @@ pub(super) fn product(b: &mut Builder, limbs: [&Limbs; 4], n: u32, width: u32, s
         return block::unrolled(b, [r, x, y], n, n, width);
     }
     let h = n / 2;
-    // A product of halves needs scratch of its own when it is halved again; the part of the differences is free by then only
-    // for the last two, so the first one is not halved.
+    // A product of halves needs scratch of its own when it is halved again; that of the differences is free by then only for
+    // the last two, so the first one is not halved.
     let differences = [t.at_limb(0), t.at_limb(h)];
     let between = t.at_limb(n);
     let signs = [size(b, x, &differences[0], h), size(b, y, &differences[1], h)];
@@ -28,9 +29,18 @@ pub(super) fn product(b: &mut Builder, limbs: [&Limbs; 4], n: u32, width: u32, s
     b.mov(same, signs[0]);
     b.xor(same, signs[1]);
     b.not(same);
-    product(b, [&between, &differences[0], &differences[1], t], h, width, 0);
-    product(b, [r, x, y, t], h, width, split - 1);
-    product(b, [&r.at_limb(n), &x.at_limb(h), &y.at_limb(h), t], h, width, split - 1);
+    let upper = [&r.at_limb(n), &x.at_limb(h), &y.at_limb(h)];
+    if split == 1 && width == 8 {
+        let body = Body::new(b, r, h);
+        body.call(b, [&between, &differences[0], &differences[1]]);
+        body.call(b, [r, x, y]);
+        body.call(b, upper);
+    } else {
+        product(b, [&between, &differences[0], &differences[1], t], h, width, 0);
+        product(b, [r, x, y, t], h, width, split - 1);
+        let [r, x, y] = upper;
+        product(b, [r, x, y, t], h, width, split - 1);
+    }
     let carry = halves(b, r, t, n);
     middle(b, r, t, &between, n, Sign::Of(same), carry);
 }

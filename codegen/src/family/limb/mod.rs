@@ -189,7 +189,8 @@ pub const CONTRACTS: &[Contract] = &[
 /// Limbs behind a pointer: whose they are, and the register that walks over them.
 #[derive(Clone, Copy)]
 struct Limbs {
-    argument: u8,
+    /// The argument; in a subroutine, whatever the register points into.
+    argument: Option<u8>,
     at: Gpr,
     /// Bytes of a limb.
     bytes: i32,
@@ -200,7 +201,18 @@ struct Limbs {
 impl Limbs {
     /// The limbs that begin where `at` points, which is behind the argument at this index.
     fn new(argument: u8, at: Gpr, bits: u32) -> Limbs {
-        Limbs { argument, at, bytes: bits as i32 / 8, first: 0 }
+        Limbs { argument: Some(argument), at, bytes: bits as i32 / 8, first: 0 }
+    }
+
+    /// The same limbs as a subroutine sees them behind a register of its own.
+    fn pointed(&self, at: Gpr) -> Limbs {
+        Limbs { argument: None, at, first: 0, ..*self }
+    }
+
+    /// to := the place where these limbs begin.
+    fn address(&self, b: &mut Builder, to: Gpr) {
+        let begin = self.limb(b, 0);
+        b.lea(to, begin);
     }
 
     /// The limbs from the one `i` places from here on.
@@ -210,12 +222,17 @@ impl Limbs {
 
     /// The limb `i` places from here.
     fn limb(&self, b: &Builder, i: u32) -> Place {
-        b.at(self.argument, self.at, self.bytes * (self.first + i) as i32)
+        let disp = self.bytes * (self.first + i) as i32;
+        match self.argument {
+            Some(argument) => b.at(argument, self.at, disp),
+            None => b.at_pointed(self.at, disp),
+        }
     }
 
     /// Walks on.
     fn advance(&self, b: &mut Builder, limbs: u32) {
-        b.advance(self.argument, self.at, self.bytes * limbs as i32);
+        let by = Limbs { first: 0, ..*self }.limb(b, limbs);
+        b.lea(self.at, by);
     }
 
     /// Another pointer to the same place.

@@ -428,6 +428,23 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// As [`Machine::place`], in the argument that the address is in when the access does not name it.
+    fn placed(&self, at: Site, space: Space, address: u64, bytes: u32, write: bool) -> Result<(usize, usize), Fault> {
+        if let Space::Argument(argument) = space {
+            return self.place(at, argument, address, bytes, write);
+        }
+        let mut first = Err(Fault::NotMemory { at });
+        for argument in (0..self.pointers.len() as u8).filter(|argument| self.pointers[usize::from(*argument)].is_some()) {
+            match self.place(at, argument, address, bytes, write) {
+                Ok(place) => return Ok(place),
+                // What lies in an argument and may not be done there says more than what lies elsewhere.
+                Err(fault) if first.is_err() && !matches!(fault, Fault::OutOfBounds { .. }) => first = Err(fault),
+                Err(fault) => first = first.or(Err(fault)),
+            }
+        }
+        first
+    }
+
     /// The stack's bytes of an access to a spill slot, which is only for the function itself: subroutines have no slots.
     fn spill(&self, at: Site, address: u64, bytes: u32) -> Result<std::ops::Range<usize>, Fault> {
         let fault = Fault::Stack { at, address };
@@ -445,8 +462,8 @@ impl<'p> Machine<'p> {
         let address = self.address(at, mem)?;
         self.note(at, address);
         match mem.space {
-            Space::Argument(argument) => {
-                let (region, start) = self.place(at, argument, address, bytes, false)?;
+            Space::Argument(_) | Space::Pointed => {
+                let (region, start) = self.placed(at, mem.space, address, bytes, false)?;
                 Ok(&self.regions[region].bytes[start..start + bytes as usize])
             }
             Space::Frame => {
@@ -468,8 +485,8 @@ impl<'p> Machine<'p> {
         self.note(at, address);
         let bytes = u32::try_from(value.len()).expect("an access is a few bytes");
         match mem.space {
-            Space::Argument(argument) => {
-                let (region, start) = self.place(at, argument, address, bytes, true)?;
+            Space::Argument(_) | Space::Pointed => {
+                let (region, start) = self.placed(at, mem.space, address, bytes, true)?;
                 let region = &mut self.regions[region];
                 region.bytes[start..start + bytes as usize].copy_from_slice(value);
                 if let Some(written) = &mut region.written {

@@ -354,7 +354,15 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
                     }
                 }
             }
-            Space::Argument(argument) => {
+            Space::Argument(_) | Space::Pointed => {
+                let pointed = state.pointers.get(&mem.base).map(|pointer| pointer.parameter);
+                let argument = match (mem.space, pointed) {
+                    (Space::Argument(argument), _) | (_, Some(argument)) => argument,
+                    _ => return self.ill(at, Rule::Space),
+                };
+                if mem.space == Space::Pointed && self.open.is_empty() {
+                    return self.ill(at, Rule::Space);
+                }
                 let kind = self.parameters.get(usize::from(argument)).map(|parameter| parameter.kind);
                 let Some(ParameterKind::Pointer { reads: may_read, writes: may_write, .. }) = kind else {
                     return self.ill(at, Rule::Space);
@@ -365,7 +373,7 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
                         self.ill(at, Rule::Right { argument, write });
                     }
                 }
-                if state.pointers.get(&mem.base).map(|pointer| pointer.parameter) != Some(argument) {
+                if pointed != Some(argument) {
                     self.ill(at, Rule::Base { argument, base: mem.base.into() });
                 }
                 block.access(mem.base);
@@ -397,7 +405,7 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
     fn lea(&mut self, at: Site, to: R, mem: &Mem<R>, state: &State<R>, block: &mut Block<R>) -> Option<Moved<R>> {
         let argument = match mem.space {
             Space::Nowhere => return None,
-            Space::Frame => {
+            Space::Frame | Space::Pointed => {
                 self.ill(at, Rule::Space);
                 return None;
             }

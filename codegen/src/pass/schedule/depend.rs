@@ -50,7 +50,7 @@ impl Aliases {
     fn group(&self, space: Space) -> Option<usize> {
         match space {
             Space::Argument(argument) => self.group.get(usize::from(argument)).copied(),
-            Space::Frame | Space::Nowhere => None,
+            Space::Pointed | Space::Frame | Space::Nowhere => None,
         }
     }
 
@@ -65,7 +65,9 @@ impl Aliases {
                 let in_step = || self.single[x] && self.single[y] && self.cursor[x] == self.cursor[y];
                 a.base == b.base || (x != y && in_step())
             }
-            (Space::Frame, Space::Frame) => a.base == b.base,
+            (Space::Frame, Space::Frame) | (Space::Pointed, Space::Pointed) => a.base == b.base,
+            (Space::Pointed, Space::Argument(_)) | (Space::Argument(_), Space::Pointed) => false,
+            (Space::Pointed, Space::Frame) | (Space::Frame, Space::Pointed) => return false,
             (Space::Argument(_), Space::Frame) | (Space::Frame, Space::Argument(_)) => return false,
             // An access that names no memory may be anywhere.
             (Space::Nowhere, _) | (_, Space::Nowhere) => false,
