@@ -17,6 +17,15 @@ pub enum Schedule {
     Source,
     /// Scheduled for the CPU file with this name.
     Cpu(String),
+    /// As the family wrote them, shaken a little: the same seed gives the same order.
+    Seed(u32),
+}
+
+/// The seed that a schedule's word names: `seed7`.
+pub fn seed(word: &str) -> Option<u32> {
+    let digits = word.strip_prefix("seed")?;
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+    digits.parse().ok().filter(|_| plain)
 }
 
 impl Schedule {
@@ -25,6 +34,7 @@ impl Schedule {
         match word {
             "generic" => Schedule::Generic,
             "source" => Schedule::Source,
+            word if seed(word).is_some() => Schedule::Seed(seed(word).unwrap_or(0)),
             cpu => Schedule::Cpu(cpu.into()),
         }
     }
@@ -33,7 +43,7 @@ impl Schedule {
     pub fn cpu(&self) -> Option<&str> {
         match self {
             Schedule::Generic => Some("generic"),
-            Schedule::Source => None,
+            Schedule::Source | Schedule::Seed(_) => None,
             Schedule::Cpu(name) => Some(name),
         }
     }
@@ -78,6 +88,7 @@ fn variant_name(kernel: &str, strategy: &str, parameters: Parameters, schedule: 
         Schedule::Generic => String::new(),
         Schedule::Source => ".s_source".into(),
         Schedule::Cpu(name) => format!(".s_{name}"),
+        Schedule::Seed(seed) => format!(".s_seed{seed}"),
     };
     format!("{kernel}/{strategy}{parameters}{schedule}")
 }

@@ -328,7 +328,7 @@ impl Check<'_> {
         let wide: Vec<At<u64>> = exact.iter().map(|n| At::new(u64::from(n.value), n.span.clone())).collect();
         self.inside_count("exact", &wide, count);
         for schedule in items(&table.schedule) {
-            if !self.schedules.contains(schedule.value.as_str()) {
+            if !self.schedules.contains(schedule.value.as_str()) && crate::plan::seed(&schedule.value).is_none() {
                 let hint = Hint::nearest(&schedule, self.schedules.iter().copied());
                 let reason =
                     Reason::UnknownWord { noun: Noun::Schedule, word: Shown::new(&schedule), context: String::new() };

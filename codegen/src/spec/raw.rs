@@ -138,7 +138,8 @@ pub(crate) struct StrategyTable {
     /// How often an exact product is split in halves by Karatsuba's rule; 0 when absent.
     #[schemars(length(min = 1), inner(range(max = 3)), extend("uniqueItems" = true))]
     pub split: List<u32>,
-    /// Whose costs order the instructions: `generic` (when absent), `source` (as the algorithm wrote them) or a CPU.
+    /// Whose costs order the instructions: `generic` (when absent), `source` (as the algorithm wrote them), a CPU, or
+    /// `seed1`, `seed2`, ... (as written, shaken a little).
     #[schemars(length(min = 1), extend("uniqueItems" = true, "x-words" = "schedules"))]
     pub schedule: List<String>,
     /// The features that the strategy is meant to need; a difference from what it does need is an error.

@@ -78,7 +78,7 @@ struct Places(BTreeMap<u32, Gpr>);
 fn direct(b: &mut Builder, r: &Limbs, a: &Limbs, n: u32) {
     let mut places = Places::default();
     if n <= WIDTH {
-        shapes(b, a, 0, n, &mut places, None);
+        shapes(b, a, 0, n, &mut places, (n == WIDTH).then_some(r));
     } else {
         assert_eq!(n, 2 * WIDTH, "other squares are made of smaller ones");
         shapes(b, a, 0, WIDTH, &mut places, Some(r));
@@ -121,8 +121,12 @@ fn shapes(b: &mut Builder, a: &Limbs, from: u32, n: u32, places: &mut Places, r:
         let products: Vec<(u32, u32)> = products.collect();
         let w = b.pinned(RDX);
         let zero = b.gpr();
-        b.note("a shape: both chains start with no carry");
-        b.xor32(zero, zero);
+        // Whether each chain may hold a carry. A fresh limb takes it and passes none on.
+        let (mut low_chain, mut high_chain) = (false, false);
+        if products.len() > 1 {
+            b.note("a shape: both chains start with no carry");
+            b.xor32(zero, zero);
+        }
         let mut held = None;
         for (index, (by, limb)) in products.iter().enumerate() {
             if held != Some(by) {
@@ -141,24 +145,23 @@ fn shapes(b: &mut Builder, a: &Limbs, from: u32, n: u32, places: &mut Places, r:
             b.mulx(high_half, low_half, source, w);
             if below.is_some() {
                 b.adcx(low, low_half);
+                low_chain = true;
             }
             if above.is_some() {
                 b.adox(high, high_half);
+                high_chain = true;
+            } else if high_chain {
+                b.mov_imm32(zero, 0);
+                b.adox(high, zero);
+                high_chain = false;
             }
-            if above.is_none() {
-                // The top limb takes what the chains bring; it is the next product's low limb, or the end.
-                if below.is_some() || index > 0 {
-                    b.mov_imm32(zero, 0);
-                    b.adox(high, zero);
-                }
-                if last {
-                    b.mov_imm32(zero, 0);
-                    b.adcx(high, zero);
-                }
+            if last && low_chain {
+                b.mov_imm32(zero, 0);
+                b.adcx(high, zero);
             }
             places.0.insert(place, low);
             places.0.insert(place + 1, high);
-            if let (Some(r), 0, true) = (r, k, place < 2 * from + n) {
+            if let (Some(r), 0, true) = (r, k, place + 1 < 2 * from + n) {
                 b.store(r.limb(b, place), low);
                 places.0.remove(&place);
             }
