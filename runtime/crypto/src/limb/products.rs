@@ -16,7 +16,7 @@ const MEDIUM: usize = 128;
 /// ```
 /// let mut r = [0; 4];
 /// kiln::limb::product(&mut r, &[u64::MAX, 1], &[2, 3])?;
-/// assert_eq!(r, [u64::MAX - 1, 0, 7, 0]);
+/// assert_eq!(r, [u64::MAX - 1, 0, 6, 0]);
 /// # Ok::<(), kiln::limb::Error>(())
 /// ```
 ///

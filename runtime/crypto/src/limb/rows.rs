@@ -38,7 +38,7 @@ pub fn mul_in_place<L: Limb>(r: &mut [L], w: L) -> Result<L, Error> {
 ///
 /// ```
 /// let mut r = [u32::MAX, 0];
-/// assert_eq!(kiln::limb::mul_add(&mut r, &[1, u32::MAX], 2), Ok(2));
+/// assert_eq!(kiln::limb::mul_add(&mut r, &[1, u32::MAX], 2), Ok(1));
 /// assert_eq!(r, [1, u32::MAX]);
 /// ```
 ///
