@@ -13,6 +13,8 @@
 //! assert_eq!((r, carry), ([4, 11, 15, 20], 0));
 //! ```
 
+#![deny(unsafe_code)]
+
 #[cfg(feature = "limb")]
 pub mod limb;
 
