@@ -18,8 +18,8 @@ fn products_of_32_bit_limbs() {
 fn products<L: Checked>(seed: u64) {
     let mut operands = Operands(seed);
     // One room for all, too long for most and never wiped.
-    let mut scratch = operands.limbs::<L>(700);
-    for n in lengths(&[96, 127, 128, 129, 200, 300]) {
+    let mut scratch = operands.limbs::<L>(2100);
+    for n in lengths(&[96, 127, 128, 129, 200, 300, 513, 1000]) {
         for _ in 0..if n < 100 { 4 } else { 2 } {
             let (a, b) = (operands.limbs::<L>(n), operands.limbs::<L>(n));
             let start = operands.limbs::<L>(2 * n);
