@@ -37,8 +37,9 @@ const SQUARE: &[Role] = &[limbs("r", Out, "2n"), limbs("a", In, "n"), count("n")
 const ROW: &[Knob] = &[Knob::Unroll, Knob::Exact];
 const ROW_LIVE: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::BackEdge];
 const LOOP: &[Knob] = &[Knob::Unroll];
-const BLOCKS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Block, Knob::Split];
-const EXACT: &[Knob] = &[Knob::Exact, Knob::Split];
+const BLOCKS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Block];
+const EXACT: &[Knob] = &[Knob::Exact];
+const SPLIT: &[Knob] = &[Knob::Exact, Knob::Split];
 const NONE: &[Knob] = &[];
 
 /// A contract with its strategies: word, parameters, lowering.
@@ -138,6 +139,7 @@ pub const CONTRACTS: &[Contract] = &[
         "mulx" ROW: product::by_rows::<scale::Mulx>,
         "mulx_adx" ROW: product::by_rows::<scale::MulxAdx>,
         "mulx_adx_block" BLOCKS: block::product,
+        "mulx_adx_split" SPLIT: block::product,
         "sse2_mmx" ROW: product::by_rows::<wide::Wide<Mmx>>,
     }),
     contract!("limb32.mul_nxn", 32, PRODUCT, false, {
@@ -151,6 +153,7 @@ pub const CONTRACTS: &[Contract] = &[
         "mulx" ROW: product::square_by_rows::<scale::Mulx, square::MulxSquares>,
         "mulx_adx" ROW: product::square_by_rows::<scale::MulxAdx, square::MulxAdxSquares>,
         "mulx_adx_block" EXACT: block_square::square,
+        "mulx_adx_split" SPLIT: block_square::square,
         "sse2_mmx" ROW: product::square_by_rows::<wide::Wide<Mmx>, wide::WideSquares<Mmx>>,
     }),
     contract!("limb32.sqr_n", 32, SQUARE, false, {
