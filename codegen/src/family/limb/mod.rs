@@ -75,6 +75,7 @@ pub const CONTRACTS: &[Contract] = &[
         "mul" ROW: scale::row::<scale::MulAdc, scale::Sub>,
         "mulx" ROW: scale::row::<scale::Mulx, scale::Sub>,
         "mulx_adx" ROW_LIVE: scale::row::<scale::MulxAdx, scale::Sub>,
+        "mulx_sbb" ROW_LIVE: scale::row::<scale::MulxSbb, scale::Sub>,
     }),
     contract!("limb32.mul", 32, SET, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Set>,
@@ -104,6 +105,7 @@ pub const CONTRACTS: &[Contract] = &[
         "portable" LOOP: propagate::row::<scale::Portable>,
         "mul" LOOP: propagate::row::<wide::Wide<Gpr>>,
         "sse2_mmx" LOOP: propagate::row::<wide::Wide<Mmx>>,
+        "sse2_xmm" LOOP: propagate::row::<xmm::Pmuludq>,
     }),
     contract!("limb64.sqr_add_prop", 64, SQUARES_ON, true, {
         "portable" LOOP: propagate::squares::<square::PortableSquares>,
@@ -141,11 +143,13 @@ pub const CONTRACTS: &[Contract] = &[
         "mulx_adx_block" BLOCKS: block::product,
         "mulx_adx_split" SPLIT: block::product,
         "sse2_mmx" ROW: product::by_rows::<wide::Wide<Mmx>>,
+        "sse2_xmm" ROW: product::by_rows::<xmm::Pmuludq>,
     }),
     contract!("limb32.mul_nxn", 32, PRODUCT, false, {
         "portable" ROW: product::by_rows::<scale::Portable>,
         "mul" ROW: product::by_rows::<wide::Wide<Gpr>>,
         "sse2_mmx" ROW: product::by_rows::<wide::Wide<Mmx>>,
+        "sse2_xmm" ROW: product::by_rows::<xmm::Pmuludq>,
     }),
     contract!("limb64.sqr_n", 64, SQUARE, false, {
         "portable" ROW: product::square_by_rows::<scale::Portable, square::PortableSquares>,
@@ -155,11 +159,13 @@ pub const CONTRACTS: &[Contract] = &[
         "mulx_adx_block" EXACT: block_square::square,
         "mulx_adx_split" SPLIT: block_square::square,
         "sse2_mmx" ROW: product::square_by_rows::<wide::Wide<Mmx>, wide::WideSquares<Mmx>>,
+        "sse2_xmm" ROW: product::square_by_rows::<xmm::Pmuludq, wide::WideSquares<Gpr>>,
     }),
     contract!("limb32.sqr_n", 32, SQUARE, false, {
         "portable" ROW: product::square_by_rows::<scale::Portable, square::PortableSquares>,
         "mul" ROW: product::square_by_rows::<wide::Wide<Gpr>, wide::WideSquares<Gpr>>,
         "sse2_mmx" ROW: product::square_by_rows::<wide::Wide<Mmx>, wide::WideSquares<Mmx>>,
+        "sse2_xmm" ROW: product::square_by_rows::<xmm::Pmuludq, wide::WideSquares<Gpr>>,
     }),
     contract!("limb64.reciprocal", 64, RECIPROCAL, true, {
         "portable" NONE: divide::reciprocal::<words::Portable>,
