@@ -128,7 +128,7 @@ pub(crate) struct StrategyTable {
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
     pub back_edge: List<BackEdge>,
     /// Rows of a product in one pass, with a carry chain each; 1 when absent.
-    #[schemars(length(min = 1), inner(range(min = 1, max = 4)), extend("uniqueItems" = true))]
+    #[schemars(length(min = 1), inner(range(min = 1, max = 2)), extend("uniqueItems" = true))]
     pub rows: List<u32>,
     /// Products that are started before the chain of those before them has drained; 0 when absent.
     #[schemars(length(min = 1), inner(range(max = 16)), extend("uniqueItems" = true))]

@@ -7,6 +7,7 @@ mod block;
 mod block_square;
 mod divide;
 mod karatsuba;
+mod pairs;
 mod product;
 mod propagate;
 mod scale;
@@ -36,6 +37,8 @@ const SQUARE: &[Role] = &[limbs("r", Out, "2n"), limbs("a", In, "n"), count("n")
 
 const ROW: &[Knob] = &[Knob::Unroll, Knob::Exact];
 const ROW_LIVE: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::BackEdge];
+const ROW_OVERLAP: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::BackEdge, Knob::Overlap];
+const ROWS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Rows, Knob::Overlap];
 const LOOP: &[Knob] = &[Knob::Unroll];
 const BLOCKS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Block];
 const EXACT: &[Knob] = &[Knob::Exact];
@@ -62,19 +65,19 @@ pub const CONTRACTS: &[Contract] = &[
         "portable" ROW: scale::row::<scale::Portable, scale::Set>,
         "mul" ROW: scale::row::<scale::MulAdc, scale::Set>,
         "mulx" ROW: scale::row::<scale::Mulx, scale::Set>,
-        "mulx_adx" ROW_LIVE: scale::row::<scale::MulxAdx, scale::Set>,
+        "mulx_adx" ROW_OVERLAP: scale::row::<scale::MulxAdx, scale::Set>,
     }),
     contract!("limb64.mul_add", 64, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Add>,
         "mul" ROW: scale::row::<scale::MulAdc, scale::Add>,
         "mulx" ROW: scale::row::<scale::Mulx, scale::Add>,
-        "mulx_adx" ROW_LIVE: scale::row::<scale::MulxAdx, scale::Add>,
+        "mulx_adx" ROW_OVERLAP: scale::row::<scale::MulxAdx, scale::Add>,
     }),
     contract!("limb64.mul_sub", 64, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Sub>,
         "mul" ROW: scale::row::<scale::MulAdc, scale::Sub>,
         "mulx" ROW: scale::row::<scale::Mulx, scale::Sub>,
-        "mulx_adx" ROW_LIVE: scale::row::<scale::MulxAdx, scale::Sub>,
+        "mulx_adx" ROW_OVERLAP: scale::row::<scale::MulxAdx, scale::Sub>,
         "mulx_sbb" ROW_LIVE: scale::row::<scale::MulxSbb, scale::Sub>,
     }),
     contract!("limb32.mul", 32, SET, true, {
@@ -139,7 +142,7 @@ pub const CONTRACTS: &[Contract] = &[
         "portable" ROW: product::by_rows::<scale::Portable>,
         "mul" ROW: product::by_rows::<scale::MulAdc>,
         "mulx" ROW: product::by_rows::<scale::Mulx>,
-        "mulx_adx" ROW: product::by_rows::<scale::MulxAdx>,
+        "mulx_adx" ROWS: pairs::product,
         "mulx_adx_block" BLOCKS: block::product,
         "mulx_adx_split" SPLIT: block::product,
         "sse2_mmx" ROW: product::by_rows::<wide::Wide<Mmx>>,
@@ -227,6 +230,13 @@ impl Limbs {
     /// The limbs from the one `i` places from here on.
     fn at_limb(&self, i: u32) -> Limbs {
         Limbs { first: self.first + i, ..*self }
+    }
+
+    /// The limb before that one.
+    fn before(&self, b: &Builder, i: u32) -> Place {
+        let mut place = self.limb(b, i);
+        place.0.disp -= self.bytes;
+        place
     }
 
     /// The limb `i` places from here.

@@ -53,7 +53,7 @@ impl Product {
 }
 
 /// One row of a run-time number of limbs, at `r` and `a`, which stay; its carry limb follows it.
-fn row<S: Scale>(b: &mut Builder, state: &S, cut: &Cut, (r, a): (&Limbs, &Limbs), combine: Combine) {
+pub(super) fn row<S: Scale>(b: &mut Builder, state: &S, cut: &Cut, (r, a): (&Limbs, &Limbs), combine: Combine) {
     let row = Row { r: r.copy(b), a: a.copy(b) };
     walk(b, cut, state, &row, combine, None);
     state.store_carry(b, row.r.limb(b, 0));
@@ -67,7 +67,7 @@ pub(super) fn by_rows<S: Scale>(contract: &Contract, lowering: &Lowering<'_>) ->
     match lowering.parameters.extent {
         Extent::Exact(limbs) => {
             let limbs = limbs * parts;
-            let state = S::new(b);
+            let state = S::new(b, &lowering.parameters);
             for i in 0..limbs {
                 state.begin_at(b, other.limb(b, i));
                 let combine = if i == 0 { Combine::Set } else { Combine::Add };
@@ -80,7 +80,7 @@ pub(super) fn by_rows<S: Scale>(contract: &Contract, lowering: &Lowering<'_>) ->
         Extent::Unrolled(unroll) => {
             b.when_nonzero(n, |b| {
                 let cut = Cut::kept(b, n, max, unroll);
-                let state = S::new(b);
+                let state = S::new(b, &lowering.parameters);
                 state.begin_at(b, other.limb(b, 0));
                 row(b, &state, &cut, (&r, &a), Combine::Set);
                 let rows = b.gpr();
@@ -110,7 +110,7 @@ pub(super) fn square_by_rows<S: Scale, Q: Squares>(contract: &Contract, lowering
     match lowering.parameters.extent {
         Extent::Exact(limbs) => {
             let limbs = limbs * parts;
-            let state = S::new(b);
+            let state = S::new(b, &lowering.parameters);
             // Row i starts at r[2i + 1]; its carry goes to r[i + limbs], which no row before it has reached.
             for i in 0..limbs - 1 {
                 state.begin_at(b, a.limb(b, i));
@@ -127,7 +127,7 @@ pub(super) fn square_by_rows<S: Scale, Q: Squares>(contract: &Contract, lowering
         }
         Extent::Unrolled(unroll) => {
             b.when_nonzero(n, |b| {
-                let state = S::new(b);
+                let state = S::new(b, &lowering.parameters);
                 state.store_zero(b, r.limb(b, 0));
                 let (low, factor) = (r.copy(b), a.copy(b));
                 b.note("rows: n - 1, n - 2, ... limbs");

@@ -25,7 +25,7 @@ pub(super) fn row<S: Scale>(contract: &Contract, lowering: &Lowering<'_>) -> Fun
     let more = lowering.declare(b, contract, 3, 0);
     let multiplier = S::Multiplier::declare(b, contract, lowering, 4);
     let cut = Cut::new(b, n, lowering.arguments[2].count.1, unroll(lowering), Carry::Folded);
-    let state = S::new(b);
+    let state = S::new(b, &lowering.parameters);
     state.begin(b, multiplier);
     scale::walk(b, &cut, &state, &Row { r, a }, Combine::Add, None);
     b.when_nonzero(more, |b| state.absorb(b, &r, more));

@@ -10,10 +10,11 @@
 
 use super::Limbs;
 use super::walk::{Carry, Cut};
-use crate::family::{Contract, Extent, Lowering};
+use crate::family::{Contract, Extent, Lowering, Parameters};
 use crate::ir::typed::{Gpr, Place, Val};
 use crate::ir::{Builder, Func, VReg, Virtual};
 use crate::isa::row::{CF, CO, FlagSet, RAX, RDX};
+use std::collections::VecDeque;
 
 /// What becomes of the product.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,7 +71,7 @@ pub(super) trait Scale: Sized {
     /// Bits of the limbs that it works on, when they are not the contract's: in memory, a limb of 64 bits is two of 32.
     const BITS: Option<u32> = None;
     /// Prepares what lives through all rows. The multiplier and the carry come with each row.
-    fn new(b: &mut Builder) -> Self;
+    fn new(b: &mut Builder, parameters: &Parameters) -> Self;
     /// Begins a row: the multiplier where it is wanted, and a carry of 0.
     fn begin(&self, b: &mut Builder, multiplier: Self::Multiplier);
     /// Begins a row whose multiplier is in memory.
@@ -113,7 +114,7 @@ pub(super) fn row<S: Scale, C: Combining>(contract: &Contract, lowering: &Loweri
     let parameters = lowering.parameters;
     match parameters.extent {
         Extent::Exact(limbs) => {
-            let state = S::new(b);
+            let state = S::new(b, &parameters);
             state.begin(b, multiplier);
             state.group(b, &row, limbs, C::COMBINE);
             let carry = state.carry(b);
@@ -124,7 +125,7 @@ pub(super) fn row<S: Scale, C: Combining>(contract: &Contract, lowering: &Loweri
             let live = S::LIVE.filter(|_| parameters.live);
             let control = live.as_ref().map_or(Carry::Folded, |live| Carry::Live(live.flags));
             let cut = Cut::new(b, n, lowering.arguments[2].count.1, unroll, control);
-            let state = S::new(b);
+            let state = S::new(b, &parameters);
             state.begin(b, multiplier);
             walk(b, &cut, &state, &row, C::COMBINE, live);
             let carry = state.carry(b);
@@ -191,7 +192,7 @@ pub(super) struct Portable {
 impl Scale for Portable {
     type Multiplier = Val;
 
-    fn new(b: &mut Builder) -> Portable {
+    fn new(b: &mut Builder, _: &Parameters) -> Portable {
         let [w, carry, zero] = [(); 3].map(|()| b.val());
         b.p_constant(zero, 0);
         Portable { w, carry, zero }
@@ -266,18 +267,41 @@ pub(super) fn absorb_val(b: &mut Builder, r: &Limbs, more: Gpr, carry: Val, zero
     });
 }
 
-/// The carry through limbs, in CF from one to the next: the carry limb is added to the first, and 0 to the others.
+/// The carry through limbs: the carry limb goes into the first, and what goes out of it, 0 or 1, from one to the next in CF.
 pub(super) fn absorb_gpr(b: &mut Builder, r: &Limbs, more: Gpr, carry: Gpr) {
-    let clear = b.gpr();
-    b.note("no carry in CF yet");
-    b.xor32(clear, clear);
-    b.counted_keeping(more, CF, |b| {
-        b.adc_mr(r.limb(b, 0), carry);
-        b.mov_imm32(carry, 0);
-        r.advance(b, 1);
-    });
+    b.add_mr(r.limb(b, 0), carry);
+    b.mov_imm32(carry, 0);
     b.adc_ri(carry, 0);
+    r.advance(b, 1);
+    b.sub_ri(more, 1);
+    let zero = b.gpr();
+    b.mov_imm32(zero, 0);
+    let chain = |b: &mut Builder, k| {
+        for i in 0..k {
+            b.adc_mr(r.limb(b, i), zero);
+        }
+        r.advance(b, k);
+    };
+    let open = |b: &mut Builder| {
+        b.note("the carry into CF");
+        b.add_ri(carry, -1);
+    };
+    let close = |b: &mut Builder| {
+        b.note("and back");
+        b.mov_imm32(carry, 0);
+        b.adc_ri(carry, 0);
+    };
+    let group = |b: &mut Builder, k| {
+        open(b);
+        chain(b, k);
+        close(b);
+    };
+    // A power of two needs no bound.
+    Cut::new(b, more, 0, ONWARD, Carry::Live(CF)).walk(b, group, open, chain, close);
 }
+
+/// Limbs of a trip through which a carry walks.
+const ONWARD: u32 = 8;
 
 fn store_zero(b: &mut Builder, to: Place) {
     let zero = b.gpr();
@@ -294,7 +318,7 @@ pub(super) struct MulAdc {
 impl Scale for MulAdc {
     type Multiplier = Gpr;
 
-    fn new(b: &mut Builder) -> MulAdc {
+    fn new(b: &mut Builder, _: &Parameters) -> MulAdc {
         MulAdc { w: b.gpr(), carry: b.gpr() }
     }
 
@@ -362,7 +386,7 @@ pub(super) struct Mulx {
 impl Scale for Mulx {
     type Multiplier = Gpr;
 
-    fn new(b: &mut Builder) -> Mulx {
+    fn new(b: &mut Builder, _: &Parameters) -> Mulx {
         Mulx { w: b.pinned(RDX), carry: b.gpr() }
     }
 
@@ -454,6 +478,8 @@ pub(super) struct MulxAdx {
     w: Gpr,
     carry: Gpr,
     zero: Gpr,
+    /// Products that are started before the chains come to the first of them.
+    overlap: u32,
 }
 
 impl MulxAdx {
@@ -473,9 +499,19 @@ impl MulxAdx {
     /// The limbs of a group, with the carries in the flags on both sides.
     fn chains(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
         let mut before = self.carry;
-        for i in 0..k {
-            let (lo, hi) = (b.gpr(), if i + 1 == k && k > 1 { self.carry } else { b.gpr() });
-            b.mulx(hi, lo, row.a(b, i), self.w);
+        let mut waiting = VecDeque::new();
+        for next in 0..k + self.overlap {
+            if next < k {
+                // The last high half may take the carry's place once that has been used.
+                let free = next + 1 == k && k > self.overlap + 1;
+                let (lo, hi) = (b.gpr(), if free { self.carry } else { b.gpr() });
+                b.mulx(hi, lo, row.a(b, next), self.w);
+                waiting.push_back((next, lo, hi));
+            }
+            if next < self.overlap {
+                continue;
+            }
+            let Some((i, lo, hi)) = waiting.pop_front() else { continue };
             match combine {
                 Combine::Set => {}
                 Combine::Add => b.adcx(lo, row.r(b, i)),
@@ -493,7 +529,7 @@ impl MulxAdx {
             b.store(row.r(b, i), lo);
             before = hi;
         }
-        if k == 1 {
+        if before != self.carry {
             b.mov(self.carry, before);
         }
     }
@@ -502,10 +538,10 @@ impl MulxAdx {
 impl Scale for MulxAdx {
     type Multiplier = Gpr;
 
-    fn new(b: &mut Builder) -> MulxAdx {
+    fn new(b: &mut Builder, parameters: &Parameters) -> MulxAdx {
         let (w, carry, zero) = (b.pinned(RDX), b.gpr(), b.gpr());
         b.mov_imm32(zero, 0);
-        MulxAdx { w, carry, zero }
+        MulxAdx { w, carry, zero, overlap: parameters.overlap }
     }
 
     fn begin(&self, b: &mut Builder, multiplier: Gpr) {
@@ -597,7 +633,7 @@ impl MulxSbb {
 impl Scale for MulxSbb {
     type Multiplier = Gpr;
 
-    fn new(b: &mut Builder) -> MulxSbb {
+    fn new(b: &mut Builder, _: &Parameters) -> MulxSbb {
         MulxSbb { w: b.pinned(RDX), carry: b.gpr() }
     }
 

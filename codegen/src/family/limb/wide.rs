@@ -5,6 +5,7 @@ use super::Limbs;
 use super::scale::{Combine, Row, Scale};
 use super::square::Squares;
 use super::sum::{Summing, Sums};
+use crate::family::Parameters;
 use crate::ir::typed::{Gpr, Mmx, Place};
 use crate::ir::{Builder, VReg};
 
@@ -152,7 +153,7 @@ impl<T: WideRegister> Scale for Wide<T> {
     type Multiplier = Gpr;
     const BITS: Option<u32> = Some(32);
 
-    fn new(b: &mut Builder) -> Wide<T> {
+    fn new(b: &mut Builder, _: &Parameters) -> Wide<T> {
         let (w, carry, zero) = (T::new(b), T::new(b), b.gpr());
         b.mov_imm32(zero, 0);
         let ones = constant(b, -1);

@@ -18,6 +18,7 @@
 
 use super::scale::{Combine, Row, Scale};
 use super::{Limbs, wide};
+use crate::family::Parameters;
 use crate::ir::typed::{Gpr, GprOrMem, Place, Xmm};
 use crate::ir::{Builder, VReg};
 
@@ -236,7 +237,7 @@ impl Scale for Pmuludq {
     type Multiplier = Gpr;
     const BITS: Option<u32> = Some(32);
 
-    fn new(b: &mut Builder) -> Pmuludq {
+    fn new(b: &mut Builder, _: &Parameters) -> Pmuludq {
         Pmuludq { w: b.xmm(), carry: b.gpr() }
     }
 
