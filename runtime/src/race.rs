@@ -63,6 +63,9 @@ pub struct Entrant {
     pub held_near: bool,
 }
 
+/// By how much the windows of a race with time are longer than the shortest that the clock allows.
+const PATIENCE: u64 = 4;
+
 /// The race's constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
@@ -91,28 +94,30 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The constants of the design for a clock with `microsecond` units in a microsecond and this step.
+    /// The constants for a race that may take its time, for a clock with `microsecond` units in a microsecond and this step.
     pub fn new(microsecond: u64, step: u64, seed: u64) -> Rules {
+        let shortest = microsecond.max(step.saturating_mul(40)).max(1);
         Rules {
-            window: microsecond.max(step.saturating_mul(40)).max(1),
+            window: shortest.saturating_mul(PATIENCE),
             seed,
             calibration: 3,
             warm_up: 1,
             cuts: [(3, 1.30), (6, 1.10), (12, 1.03)],
             outlier: 1.8,
-            finalists: 3,
-            final_rounds: (24, 32),
+            finalists: 4,
+            final_rounds: (24, 96),
             clear_rounds: 8,
             level: 0.01,
             tie: 0.01,
         }
     }
 
-    /// The same for a race with little time: fewer rounds, and a final of two. Windows, thresholds and the sign test's
-    /// level stay, so what it calls significant is; it finds more ties.
+    /// The same for a race with little time: shorter windows, fewer rounds, and a final of two. Thresholds and the sign
+    /// test's level stay, so what it calls significant is; it finds more ties.
     #[must_use]
     pub fn brief(self) -> Rules {
         Rules {
+            window: self.window / PATIENCE,
             calibration: 2,
             // The windows of the calibration have warmed up everyone.
             warm_up: 0,
@@ -445,13 +450,19 @@ impl Race<'_> {
         })
     }
 
-    /// Whether more rounds cannot change much: every comparison is significant, or nothing like it.
+    /// Whether more rounds cannot change much: every comparison is significant, or is of two that are close and nothing like
+    /// significant.
     fn is_settled(&mut self) -> bool {
-        self.all_comparisons(|race, (_, winner), (_, loser)| {
+        self.all_comparisons(|race, (best, winner), (time, loser)| {
             let (wins, losses) = race.duel(winner, loser);
             let p_value = sign_test(wins, losses);
-            p_value < race.rules.level || p_value > 20.0 * race.rules.level
+            p_value < race.rules.level || (race.is_close(time, best) && p_value > 20.0 * race.rules.level)
         })
+    }
+
+    /// Whether a time is so near the best one that it does not matter.
+    fn is_close(&self, time: u64, best: u64) -> bool {
+        (time as f64) < best as f64 * (1.0 + self.rules.tie)
     }
 
     fn all_comparisons(&mut self, is: impl Fn(&Race<'_>, (u64, usize), (u64, usize)) -> bool) -> bool {
@@ -473,14 +484,17 @@ impl Race<'_> {
             .copied()
             .filter(|&(time, candidate)| {
                 let (wins, losses) = self.duel(fastest, candidate);
-                let close = (time as f64) < best as f64 * (1.0 + self.rules.tie);
-                candidate == fastest || close || sign_test(wins, losses) >= self.rules.level
+                candidate == fastest || self.is_close(time, best) || sign_test(wins, losses) >= self.rules.level
             })
             .collect();
         let held = |c: usize| if near { self.entrants[c].held_near } else { self.entrants[c].held };
         let &(time, winner) = if finished {
-            // The earlier decision, else the smaller code, else the faster one.
-            tied.iter().min_by_key(|&&(time, c)| (!held(c), self.entrants[c].size, time))?
+            // The earlier decision, else the smaller code of those that are close, else the faster one. Who looks slower and
+            // may only be unlucky does not get the place for being small.
+            tied.iter().min_by_key(|&&(time, c)| {
+                let close = self.is_close(time, best);
+                (!held(c), !close, if close { self.entrants[c].size } else { 0 }, time)
+            })?
         } else {
             &order[0]
         };

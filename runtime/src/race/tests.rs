@@ -56,10 +56,12 @@ fn standings(outcome: &Outcome) -> Vec<Standing> {
 
 #[test]
 fn a_window_is_a_microsecond_and_40_steps() {
-    assert_eq!(Rules::new(2000, 36, 0).window, 2000);
-    assert_eq!(Rules::new(2000, 100, 0).window, 4000);
-    assert_eq!(Rules::new(0, 0, 0).window, 1);
+    let brief = |microsecond, step| Rules::new(microsecond, step, 0).brief().window;
+    assert_eq!(brief(2000, 36), 2000);
+    assert_eq!(brief(2000, 100), 4000);
+    assert_eq!(brief(0, 0), 1);
     assert_eq!(Rules::new(1, u64::MAX, 0).window, u64::MAX);
+    assert_eq!(Rules::new(2000, 36, 0).window, 4 * 2000, "with time, four times that");
 }
 
 #[test]
@@ -77,7 +79,7 @@ fn the_fastest_wins_whatever_the_seed() {
         // Whoever is far behind is timed least.
         assert!(bench.timed[3] < bench.timed[4] && bench.timed[4] < bench.timed[1], "{:?}", bench.timed);
         // The window is long enough even for the fastest, and no longer than twice that.
-        assert!((2000..=4200).contains(&(100 * outcome.calls)), "{outcome:?}");
+        assert!((8000..=16_800).contains(&(100 * outcome.calls)), "{outcome:?}");
         assert!((outcome.measured[1].time.unwrap() - 100.0).abs() < 1.0);
         assert!(outcome.measured[1].spread.unwrap() < 0.01);
     }
