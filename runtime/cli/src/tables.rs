@@ -30,16 +30,27 @@ pub fn features_that_matter(cpu: &Cpu) -> Vec<&'static str> {
     needed.iter().filter(|feature| cpu.features.contains(*feature)).map(|feature| feature.name()).collect()
 }
 
+/// Kernels for which every candidate is shown; with more of them the winners alone fill the screen.
+const IN_FULL: usize = 3;
+
 /// Everything that `kiln tune` prints for people.
 pub fn tune(document: &Document, canvas: &Canvas) -> String {
     let mut text = heading(document, canvas);
-    for cases in by_kernel(&document.kernels) {
+    let kernels = by_kernel(&document.kernels);
+    let in_full = kernels.len() <= IN_FULL;
+    for cases in &kernels {
         let kernel = cases[0].kernel.as_str();
         let _ = write!(text, "\n{}\n\n", canvas.paint(Tone::Strong, kernel));
-        text += &winners(&cases, document.unit, canvas);
+        text += &winners(cases, document.unit, canvas);
+        if in_full {
+            text.push('\n');
+            text += &candidates(cases, document.unit, canvas);
+        }
+        text += &outside(cases, canvas);
+    }
+    if !in_full {
         text.push('\n');
-        text += &candidates(&cases, document.unit, canvas);
-        text += &outside(&cases, canvas);
+        text += &faint(canvas, "every candidate's time is shown when a few kernels are named: kiln tune KERNEL");
     }
     if !document.left_out.is_empty() {
         text.push('\n');
