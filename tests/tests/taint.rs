@@ -18,7 +18,8 @@ struct Arguments {
 
 fn build(body: impl FnOnce(&mut Builder, &Arguments)) -> Func<Virtual> {
     let mut b = Builder::new("test", 64);
-    let kind = |cursor| ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: true, cursor };
+    let kind =
+        |cursor| ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: true, cursor };
     let secret = b.parameter("secret", kind(0), true, &[]);
     let public = b.parameter("public", kind(1), false, &[]);
     let n = b.parameter("n", ParameterKind::Count { min: 1, max: 64 }, false, &[]);

@@ -10,7 +10,8 @@ use kiln_codegen::isa::row::{CF, FlagSet, NONE, OF, PReg, RAX, RBX, RCX, RDI, RD
 
 const READ: ParameterKind =
     ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: false, cursor: 0 };
-const BOTH: ParameterKind = ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: true, cursor: 0 };
+const BOTH: ParameterKind =
+    ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: true, cursor: 0 };
 const COUNT: ParameterKind = ParameterKind::Count { min: 1, max: 64 };
 
 /// r (inout), a (in), n, all of 8-byte elements.
@@ -382,8 +383,13 @@ fn pointers_of_one_cursor_walk_in_step() {
 fn steps_are_counted_in_elements() {
     let walk = |bytes: i32| {
         let mut b = Builder::new("test", 64);
-        let kind =
-            |element_bytes| ParameterKind::Pointer { element_bytes, length: Length::of(2), reads: true, writes: true, cursor: 0 };
+        let kind = |element_bytes| ParameterKind::Pointer {
+            element_bytes,
+            length: Length::of(2),
+            reads: true,
+            writes: true,
+            cursor: 0,
+        };
         let r = b.parameter("r", kind(8), false, &[]);
         let a = b.parameter("a", kind(4), false, &[]);
         let n = b.parameter("n", COUNT, false, &[]);

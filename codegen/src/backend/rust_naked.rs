@@ -71,15 +71,20 @@ fn unsigned(bits: u32) -> TokenStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Frame, Parameter};
+    use crate::ir::{Frame, Length, Parameter};
     use crate::isa::row::{RAX, RDI, RDX, RSI};
 
     #[test]
     fn the_signature_follows_the_parameters() {
         let parameter =
             |name: &str, kind, reg| Parameter { name: name.into(), kind, secret: false, may_equal: vec![], reg };
-        let pointer =
-            |writes, element_bytes| ParameterKind::Pointer { element_bytes, length: Length::of(2), reads: true, writes, cursor: 0 };
+        let pointer = |writes, element_bytes| ParameterKind::Pointer {
+            element_bytes,
+            length: Length::of(2),
+            reads: true,
+            writes,
+            cursor: 0,
+        };
         let func = Func::<Physical> {
             name: "test/empty".into(),
             limb_bits: 32,

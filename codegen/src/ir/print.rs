@@ -205,13 +205,14 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Builder;
+    use crate::ir::{Builder, Length};
     use crate::isa::row::{CO, RCX, RDX};
 
     #[test]
     fn the_text_is_this() {
         let mut b = Builder::new("test/print", 64);
-        let kind = ParameterKind::Pointer { element_bytes: 8, length: Length::of(1), reads: true, writes: false, cursor: 0 };
+        let kind =
+            ParameterKind::Pointer { element_bytes: 8, length: Length::of(1), reads: true, writes: false, cursor: 0 };
         let a = b.parameter("a", kind, true, &[]);
         let n = b.parameter("n", ParameterKind::Count { min: 1, max: 64 }, false, &[]);
         let (hi, lo, word, rcx) = (b.gpr(), b.gpr(), b.pinned(RDX), b.pinned(RCX));

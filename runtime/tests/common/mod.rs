@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 
 use kiln_kernels::catalogue::{
-    Access, Argument, ArgumentKind, Entry, Kernel, KernelParts, Origin, Variant, VariantParts, Word,
+    Access, Argument, ArgumentKind, Domain, Entry, Kernel, KernelParts, Length, Origin, Variant, VariantParts, Word,
 };
 use kiln_runtime::timer::{Clock, Core, Reading, Unit};
 
@@ -179,8 +179,14 @@ const ARGUMENTS: &[Argument] = &[
         domain: Domain::Any,
         secret: false,
     },
-    Argument { name: "w", kind: ArgumentKind::Limb { bits: 64 }, access: Access::In, may_equal: &[],
-        domain: Domain::Any, secret: true },
+    Argument {
+        name: "w",
+        kind: ArgumentKind::Limb { bits: 64 },
+        access: Access::In,
+        may_equal: &[],
+        domain: Domain::Any,
+        secret: true,
+    },
 ];
 
 pub const fn kernel(variants: &'static [Variant]) -> Kernel {
