@@ -8,7 +8,7 @@ use crate::isa::row::RegClass;
 use crate::pass::allocate::allocate;
 use crate::pass::model::CostModel;
 use crate::pass::schedule::schedule;
-use crate::plan::{Plan, plans};
+use crate::plan::{Plan, Schedule, plans};
 use crate::spec::{CpuSpec, Specs};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -84,9 +84,10 @@ pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, P
     let (func, form) = if portable {
         (func, Form::Portable)
     } else {
-        let func = match plan.schedule.cpu() {
-            None => func,
-            Some(name) => {
+        let func = match (&plan.schedule, plan.schedule.cpu()) {
+            (Schedule::Seed(seed), _) => schedule(func, &CostModel::shaken(*seed)),
+            (_, None) => func,
+            (_, Some(name)) => {
                 let cpu = specs.cpu(name).ok_or_else(|| {
                     let error = Refused::NoCpuFile { variant: plan.name.clone(), cpu: name.into() };
                     at_strategy(Reason::Stage(Arc::new(error)))
@@ -138,6 +139,7 @@ pub fn cost_model(cpu: &CpuSpec) -> CostModel {
         name: cpu.name.clone(),
         issue_width: cpu.machine.issue_width,
         window: cpu.machine.window,
+        seed: None,
         cost: cpu.cost.iter().map(|(key, cost)| (key.clone(), (cost.latency, cost.per_cycle))).collect(),
     }
 }

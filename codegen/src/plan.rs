@@ -2,8 +2,8 @@
 
 use crate::error::{Noun, Problems, Reason, Shown};
 use crate::family::{self, Contract, Extent, Fact, Knob, Parameters, Role, Shape};
-use crate::spec::{Access, ArgumentKind, At, BackEdge, KernelSpec, Specs, Strategy};
 use crate::ir::Length;
+use crate::spec::{Access, ArgumentKind, At, BackEdge, KernelSpec, Specs, Strategy};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +17,15 @@ pub enum Schedule {
     Source,
     /// Scheduled for the CPU file with this name.
     Cpu(String),
+    /// As the family wrote them, shaken a little: the same seed gives the same order.
+    Seed(u32),
+}
+
+/// The seed that a schedule's word names: `seed7`.
+pub fn seed(word: &str) -> Option<u32> {
+    let digits = word.strip_prefix("seed")?;
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+    digits.parse().ok().filter(|_| plain)
 }
 
 impl Schedule {
@@ -25,6 +34,7 @@ impl Schedule {
         match word {
             "generic" => Schedule::Generic,
             "source" => Schedule::Source,
+            word if seed(word).is_some() => Schedule::Seed(seed(word).unwrap_or(0)),
             cpu => Schedule::Cpu(cpu.into()),
         }
     }
@@ -33,7 +43,7 @@ impl Schedule {
     pub fn cpu(&self) -> Option<&str> {
         match self {
             Schedule::Generic => Some("generic"),
-            Schedule::Source => None,
+            Schedule::Source | Schedule::Seed(_) => None,
             Schedule::Cpu(name) => Some(name),
         }
     }
@@ -78,6 +88,7 @@ fn variant_name(kernel: &str, strategy: &str, parameters: Parameters, schedule: 
         Schedule::Generic => String::new(),
         Schedule::Source => ".s_source".into(),
         Schedule::Cpu(name) => format!(".s_{name}"),
+        Schedule::Seed(seed) => format!(".s_seed{seed}"),
     };
     format!("{kernel}/{strategy}{parameters}{schedule}")
 }
@@ -99,10 +110,13 @@ impl fmt::Display for Parameters {
         if self.overlap != 0 {
             write!(f, ".o{}", self.overlap)?;
         }
-        match self.block {
-            Some(limbs) => write!(f, ".b{limbs}"),
-            None => Ok(()),
+        if let Some(limbs) = self.block {
+            write!(f, ".b{limbs}")?;
         }
+        if self.split != 0 {
+            write!(f, ".k{}", self.split)?;
+        }
+        Ok(())
     }
 }
 
@@ -113,7 +127,7 @@ const MOST: usize = 20_000;
 fn count(kernel: &KernelSpec) -> usize {
     let points = |strategy: &Strategy| {
         let extents = strategy.back_edge.len().max(1) * strategy.unroll.len() + strategy.exact.len();
-        let knobs = [&strategy.rows, &strategy.overlap, &strategy.block];
+        let knobs = [&strategy.rows, &strategy.overlap, &strategy.block, &strategy.split];
         knobs.iter().fold(extents.max(1), |points, list| points * list.len().max(1)) * strategy.schedule.len()
     };
     kernel.strategies.iter().map(points).sum()
@@ -184,6 +198,7 @@ fn wrong_knobs(kernel: &KernelSpec, contract: &Contract, strategy: &Strategy) ->
         (Knob::Rows, first(&strategy.rows)),
         (Knob::Overlap, first(&strategy.overlap)),
         (Knob::Block, first(&strategy.block)),
+        (Knob::Split, first(&strategy.split)),
     ];
     for (knob, span) in given {
         if let (Some(span), false) = (span, known.knobs.contains(&knob)) {
@@ -226,9 +241,15 @@ fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, 
         for rows in or(&strategy.rows, Some(1)) {
             for overlap in or(&strategy.overlap, Some(0)) {
                 for block in or(&strategy.block, None) {
-                    let (rows, overlap) = (rows.unwrap_or(1), overlap.unwrap_or(0));
-                    points.push((Parameters { extent, live, rows, overlap, block }, at_startup && first));
-                    first = false;
+                    // Only an exact number of limbs can be split.
+                    let exact = matches!(extent, Extent::Exact(_));
+                    let splits = if exact { or(&strategy.split, Some(0)) } else { vec![Some(0)] };
+                    for split in splits {
+                        let [rows, overlap, split] = [(rows, 1), (overlap, 0), (split, 0)].map(|(a, b)| a.unwrap_or(b));
+                        let parameters = Parameters { extent, live, rows, overlap, block, split };
+                        points.push((parameters, at_startup && first));
+                        first = false;
+                    }
                 }
             }
         }

@@ -230,6 +230,8 @@ pub struct KernelParts {
     pub returns: bool,
     /// Size classes: values of the first count that have a winner of their own; empty for a contract without a count.
     pub sizes: &'static [u64],
+    /// What times are given for.
+    pub unit: Unit,
     /// Path of the spec file as `kernels!` was given it.
     pub spec_file: &'static str,
     /// Text of the spec file.
@@ -246,6 +248,30 @@ pub struct KernelParts {
     /// `Entry` must keep this kernel's contract and the CPU must have the features it needs; the words must be one for
     /// each argument, with pointers that are valid for the count given, overlapping only as `may_equal` says.
     pub call: unsafe fn(Entry, &[Word]) -> u64,
+    /// Calls an entry of this contract so many times with the same arguments, and nothing else between: for timing.
+    ///
+    /// # Safety
+    /// As for `call`, each time.
+    pub repeat: unsafe fn(Entry, &[Word], u32),
+}
+
+/// A unit of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// One limb of the first count.
+    Limb,
+    /// One call.
+    Call,
+}
+
+impl Unit {
+    /// The word in specs, JSON and tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Unit::Limb => "limb",
+            Unit::Call => "call",
+        }
+    }
 }
 
 impl core::fmt::Debug for Kernel {

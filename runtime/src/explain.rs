@@ -115,6 +115,8 @@ pub struct CaseReport {
     pub case: String,
     /// The variant that serves `n` equal to the class.
     pub chosen: String,
+    /// What `ticks` are for: `limb` or `call`.
+    pub per: &'static str,
     /// Where its code comes from: `portable`, `compiled` or `machine`.
     pub origin: &'static str,
     /// Why it was chosen.
@@ -170,6 +172,7 @@ mod tests {
             kernel: "k".into(),
             case: "n=8".into(),
             chosen: "k/portable".into(),
+            per: "limb",
             origin: "portable",
             reason: Reason::Only,
             margin: None,
@@ -187,7 +190,7 @@ mod tests {
         };
         assert_eq!(
             serde_json::to_string(&case).unwrap(),
-            r#"{"kernel":"k","case":"n=8","chosen":"k/portable","origin":"portable","reason":"only","margin":null,"p_value":null,"candidates":[{"variant":"k/portable","state":"won","why":null,"ticks":1.5,"spread":0.25,"rounds":3}]}"#
+            r#"{"kernel":"k","case":"n=8","chosen":"k/portable","per":"limb","origin":"portable","reason":"only","margin":null,"p_value":null,"candidates":[{"variant":"k/portable","state":"won","why":null,"ticks":1.5,"spread":0.25,"rounds":3}]}"#
         );
     }
 }

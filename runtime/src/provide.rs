@@ -308,7 +308,8 @@ fn first_difference(spec: &KernelSpec, shipped: &Kernel) -> Option<usize> {
         let kind = match (&ours.kind, theirs.kind) {
             (ArgumentKind::Limbs { length }, Compiled::Limbs { length: compiled, .. }) => {
                 let name = |index: usize| shipped.arguments.get(index).map_or("", |argument| argument.name);
-                let ours: BTreeSet<_> = length.terms.iter().map(|(count, by)| (count.as_str(), u64::from(*by))).collect();
+                let ours: BTreeSet<_> =
+                    length.terms.iter().map(|(count, by)| (count.as_str(), u64::from(*by))).collect();
                 let theirs = compiled.terms.iter().map(|&(count, by)| (name(count), by)).collect();
                 ours == theirs && u64::from(length.plus) == compiled.plus
             }

@@ -6,8 +6,8 @@ use iced_x86::{
 };
 use kiln_codegen::backend::asm_text;
 use kiln_codegen::ir::linear::{Label, Line};
-use kiln_codegen::ir::{Func, Inst, Physical};
-use kiln_codegen::isa::row::{PReg, Width};
+use kiln_codegen::ir::{Func, Inst, Operand, Physical};
+use kiln_codegen::isa::row::{Kind, PReg, Width};
 use std::collections::BTreeMap;
 
 /// The instructions in `bytes`, at their offsets. An undecodable one stands as `(bad)` in the text.
@@ -33,10 +33,16 @@ pub fn text(instruction: &Instruction) -> String {
     out
 }
 
-/// The text of one of our instructions as a decoder would print it: constants in decimal, and `movabs` has no name of its
-/// own in the bytes.
+/// The text of one of our instructions as a decoder would print it: constants in decimal and signed, and `movabs` has no name
+/// of its own in the bytes.
 pub fn our_text(inst: &Inst<PReg>) -> String {
-    let text = asm_text::instruction(inst);
+    let mut inst = inst.clone();
+    for (operand, spec) in inst.operands.iter_mut().zip(inst.op.row().operands) {
+        if let (Operand::Imm(value), Kind::Selector) = (operand, spec.kind) {
+            *value = i64::from(*value as i8);
+        }
+    }
+    let text = asm_text::instruction(&inst);
     let text = text.strip_prefix("movabs").map(|rest| format!("mov{rest}")).unwrap_or(text);
     match text.split_once("0x") {
         Some((before, hex)) => {

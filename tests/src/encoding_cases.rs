@@ -66,6 +66,7 @@ fn index(random: &mut Random) -> PReg {
 fn reg(random: &mut Random, class: RegClass) -> PReg {
     match class {
         RegClass::Gpr => PReg::gpr(random.below(16) as u8),
+        RegClass::Xmm => PReg::xmm(random.below(16) as u8),
         RegClass::Mmx => PReg::mmx(random.below(8) as u8),
         RegClass::Portable => panic!("no CPU has a portable register"),
     }
@@ -96,6 +97,7 @@ pub fn instruction(random: &mut Random, op: Op) -> Inst<PReg> {
         (None, Kind::RegMem(class, _)) if random.below(2) == 0 => Operand::Reg(reg(random, class)),
         (None, Kind::RegMem(..) | Kind::Mem(_) | Kind::Address) => Operand::Mem(mem(random)),
         (None, Kind::Imm8) => Operand::Imm(constant(random, 8) & 127),
+        (None, Kind::Selector) => Operand::Imm(random.below(256).cast_signed()),
         (None, Kind::Imm32) => Operand::Imm(constant(random, 32)),
         (None, Kind::Imm64) => Operand::Imm(constant(random, 64)),
     });
@@ -109,7 +111,7 @@ pub fn every_address(op: Op) -> impl Iterator<Item = Inst<PReg>> {
     let row = op.row();
     let place = row.operands.iter().position(|spec| match spec.kind {
         Kind::RegMem(..) | Kind::Mem(_) | Kind::Address => true,
-        Kind::Reg(..) | Kind::Imm8 | Kind::Imm32 | Kind::Imm64 => false,
+        Kind::Reg(..) | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => false,
     });
     let mut random = Random(1);
     let indices = || (0..16).map(PReg::gpr).filter(|reg| *reg != RSP);

@@ -7,6 +7,7 @@ use kiln_codegen::ir::{
 use kiln_codegen::isa::Op;
 use kiln_codegen::isa::base::Base;
 use kiln_codegen::isa::row::{CF, NONE, PReg, R8, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
+use kiln_codegen::isa::sse2::Sse2;
 
 const R12: PReg = PReg::gpr(12);
 
@@ -21,6 +22,10 @@ fn at(space: Space, base: PReg, disp: i32) -> Operand<PReg> {
 /// A baseline instruction.
 pub fn base(op: Base, operands: &[Operand<PReg>]) -> Inst<PReg> {
     Inst { op: Op::Base(op), operands: operands.to_vec(), note: None }
+}
+
+fn xmm(op: Sse2, operands: &[Operand<PReg>]) -> Inst<PReg> {
+    Inst { op: Op::Sse2(op), operands: operands.to_vec(), note: None }
 }
 
 fn limbs(name: &str, writes: bool, reg: PReg) -> Parameter<PReg> {
@@ -48,11 +53,17 @@ fn function(name: &str, body: Vec<Node<PReg>>, subs: Vec<Vec<Node<PReg>>>, frame
     }
 }
 
-/// Pushes, a frame, a counted loop that calls a subroutine, a tail, a tail inside the subroutine:
+/// Pushes, a frame with a word and a vector in it, a counted loop that calls a subroutine, a tail, a tail inside the subroutine:
 /// `x := 0; for i in 0..n { r[i] += a[i]; x += a[i]; x := 3 x + 1 }; if w & 4 { x += 1000 }; x + w`.
 pub fn every_node() -> Func<Physical> {
-    let slot = at(Space::Frame, RSP, 8);
-    let start = vec![base(Base::Xor32, &[reg(RAX), reg(RAX)]), base(Base::Store, &[slot, reg(RCX)])];
+    let (slot, wide) = (at(Space::Frame, RSP, 8), at(Space::Frame, RSP, 16));
+    let (vector, other) = (reg(PReg::xmm(15)), reg(PReg::xmm(8)));
+    let start = vec![
+        base(Base::Xor32, &[reg(RAX), reg(RAX)]),
+        base(Base::Store, &[slot, reg(RCX)]),
+        xmm(Sse2::MovdIn, &[vector, slot]),
+        xmm(Sse2::MovdquStore, &[wide, vector]),
+    ];
     let step = vec![
         Inst { note: Some("x += a[i]; r[i] += a[i]"), ..base(Base::Load, &[reg(RBX), at(Space::Argument(1), RSI, 0)]) },
         base(Base::AddMr, &[at(Space::Argument(0), RDI, 0), reg(RBX)]),
@@ -61,7 +72,16 @@ pub fn every_node() -> Func<Physical> {
         base(Base::Lea, &[reg(RDI), at(Space::Argument(0), RDI, 8)]),
     ];
     let tail = vec![base(Base::AddRi, &[reg(RAX), Operand::Imm(1000)])];
-    let end = vec![base(Base::Load, &[reg(R12), slot]), base(Base::Add, &[reg(RAX), reg(R12)])];
+    // + w, + (w mod 2^32) through the vector, - (w mod 2^32).
+    let end = vec![
+        base(Base::Load, &[reg(R12), slot]),
+        base(Base::Add, &[reg(RAX), reg(R12)]),
+        xmm(Sse2::MovdquLoad, &[other, wide]),
+        xmm(Sse2::MovqOut, &[reg(R12), other]),
+        base(Base::Add, &[reg(RAX), reg(R12)]),
+        base(Base::Mov32, &[reg(RCX), reg(RCX)]),
+        base(Base::Sub, &[reg(RAX), reg(RCX)]),
+    ];
     let triple = Mem { space: Space::Nowhere, base: RAX, index: Some((RAX, 2)), disp: 1 };
     let sub = vec![
         Node::Block(vec![base(Base::Lea, &[reg(RBP), Operand::Mem(triple)]), base(Base::Mov, &[reg(RAX), reg(RBP)])]),
@@ -82,7 +102,7 @@ pub fn every_node() -> Func<Physical> {
         Node::When(When { reg: RCX, mask: Some(4), body: vec![Node::Block(tail)] }),
         Node::Block(end),
     ];
-    let frame = Frame { saved: vec![RBX, RBP, R12], slots: 2, spills: 2 };
+    let frame = Frame { saved: vec![RBX, RBP, R12], slots: 4, spills: 4 };
     function("test/every_node", body, vec![sub], frame)
 }
 

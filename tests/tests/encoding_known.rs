@@ -9,6 +9,7 @@ use kiln_codegen::isa::bmi2_adx::Bmi2Adx;
 use kiln_codegen::isa::mmx_sse2::MmxSse2;
 use kiln_codegen::isa::portable::Portable;
 use kiln_codegen::isa::row::{PReg, R8, RAX, RBP, RBX, RCX, RDX, RSI, RSP, RegClass};
+use kiln_codegen::isa::sse2::Sse2;
 
 const R12: PReg = PReg::gpr(12);
 const R13: PReg = PReg::gpr(13);
@@ -26,13 +27,19 @@ fn indexed(base: PReg, index: PReg, scale: u8, disp: i32) -> Operand<PReg> {
 fn inst(op: Op, operands: &[Operand<PReg>]) -> Inst<PReg> {
     Inst { op, operands: operands.to_vec(), note: None }
 }
+fn vector(number: u8) -> Operand<PReg> {
+    reg(PReg::xmm(number))
+}
+fn xmm(op: Sse2, operands: &[Operand<PReg>]) -> Inst<PReg> {
+    inst(Op::Sse2(op), operands)
+}
 fn base(op: Base, operands: &[Operand<PReg>]) -> Inst<PReg> {
     inst(Op::Base(op), operands)
 }
 
 #[test]
 fn addresses() {
-    let cases: [(Inst<PReg>, &[u8]); 22] = [
+    let cases: [(Inst<PReg>, &[u8]); 30] = [
         // 0x80 as one byte would mean -128 (dynasm-rs, bugreport_6).
         (base(Base::Lea, &[reg(RAX), at(RBX, 0x80)]), &[0x48, 0x8d, 0x83, 0x80, 0, 0, 0]),
         (base(Base::Lea, &[reg(RAX), at(RBX, -1)]), &[0x48, 0x8d, 0x43, 0xff]),
@@ -64,6 +71,16 @@ fn addresses() {
         (inst(Op::Bmi2Adx(Bmi2Adx::Adox), &[reg(R8), at(RSI, 8)]), &[0xf3, 0x4c, 0x0f, 0x38, 0xf6, 0x46, 8]),
         (inst(Op::MmxSse2(MmxSse2::MovdIn), &[reg(PReg::mmx(0)), at(RSI, 0)]), &[0x0f, 0x6e, 0x06]),
         (inst(Op::MmxSse2(MmxSse2::Pmuludq), &[reg(PReg::mmx(1)), at(R12, 0)]), &[0x41, 0x0f, 0xf4, 0x0c, 0x24]),
+        // A mandatory prefix stands before the REX prefix, which is there only if it has a bit to give.
+        (xmm(Sse2::MovdquLoad, &[vector(0), at(RSI, 0)]), &[0xf3, 0x0f, 0x6f, 0x06]),
+        (xmm(Sse2::MovdquStore, &[at(R12, 0), vector(8)]), &[0xf3, 0x45, 0x0f, 0x7f, 0x04, 0x24]),
+        (xmm(Sse2::MovdIn, &[vector(0), at(RSI, 0)]), &[0x66, 0x0f, 0x6e, 0x06]),
+        // 64 bits of memory have an opcode of their own, without REX.W.
+        (xmm(Sse2::MovqIn, &[vector(0), reg(RAX)]), &[0x66, 0x48, 0x0f, 0x6e, 0xc0]),
+        (xmm(Sse2::MovqLoad, &[vector(0), at(RSI, 0)]), &[0xf3, 0x0f, 0x7e, 0x06]),
+        (xmm(Sse2::MovqStore, &[at(RSI, 0), vector(0)]), &[0x66, 0x0f, 0xd6, 0x06]),
+        (xmm(Sse2::Pmuludq, &[vector(1), vector(9)]), &[0x66, 0x41, 0x0f, 0xf4, 0xc9]),
+        (xmm(Sse2::Pshufd, &[vector(1), vector(2), Operand::Imm(0xf5)]), &[0x66, 0x0f, 0x70, 0xca, 0xf5]),
     ];
     for (inst, bytes) in cases {
         assert_eq!(assemble_inst(&inst).expect("a fitting instruction"), bytes, "{inst:02x?}");
@@ -102,6 +119,15 @@ fn what_does_not_fit_is_refused_and_never_wraps() {
     misfit(base(Base::Load, &[reg(RAX), indexed(RAX, RCX, 3, 0)]), Misfit::Sort("src"));
     misfit(base(Base::Mul, &[reg(RCX), reg(RAX), reg(RBX)]), Misfit::Fixed("hi"));
     misfit(base(Base::Not, &[]), Misfit::Count);
+    misfit(xmm(Sse2::Pshufd, &[vector(0), vector(0), Operand::Imm(256)]), Misfit::Range("from"));
+    misfit(xmm(Sse2::Pshufd, &[vector(0), vector(0), Operand::Imm(-1)]), Misfit::Range("from"));
+    // Memory that is not aligned to 16 bytes would fault.
+    misfit(xmm(Sse2::Paddq, &[vector(0), at(RSI, 0)]), Misfit::Sort("src"));
+    misfit(xmm(Sse2::MovdqaXmm, &[vector(0), at(RSI, 0)]), Misfit::Sort("src"));
+    misfit(xmm(Sse2::Paddq, &[vector(0), reg(PReg::mmx(0))]), Misfit::Sort("src"));
+    let beyond = PReg::xmm(16);
+    let inst_beyond = xmm(Sse2::Pxor, &[reg(beyond), vector(0)]);
+    assert_eq!(assemble_inst(&inst_beyond), Err(MachineError::NoSuchRegister(beyond)));
     let beyond = PReg::mmx(8);
     let inst_beyond = inst(Op::MmxSse2(MmxSse2::Pxor), &[reg(beyond), reg(PReg::mmx(0))]);
     assert_eq!(assemble_inst(&inst_beyond), Err(MachineError::NoSuchRegister(beyond)));

@@ -133,6 +133,33 @@ fn on_mmx(b: &mut Builder, t: &Bench, op: fn(&mut Builder, typed::Mmx, typed::Mm
     vec![out]
 }
 
+/// An operation on xmm registers that hold b:a and a:b (the high half first); what is left in the first.
+fn on_xmm(b: &mut Builder, t: &Bench, op: fn(&mut Builder, typed::Xmm, typed::Xmm)) -> Vec<Gpr> {
+    let (x, y, low, high) = (b.xmm(), b.xmm(), b.gpr(), b.gpr());
+    b.store(t.memory[2], t.a);
+    b.movdqu_load(x, t.memory[0]);
+    b.movdqu_load(y, t.memory[1]);
+    op(b, x, y);
+    b.movdqu_store(t.memory[2], x);
+    b.load(low, t.memory[2]);
+    b.load(high, t.memory[3]);
+    vec![low, high]
+}
+
+fn pair(high: u64, low: u64) -> u128 {
+    u128::from(high) << 64 | u128::from(low)
+}
+
+/// What such a case leaves when it turns b:a and a:b into this.
+fn vector(value: u128, cf: bool, of: bool) -> Left {
+    kept(vec![value as u64, (value >> 64) as u64], cf, of)
+}
+
+/// The 32-bit lanes of b:a, the lowest first.
+fn quarters(a: u64, b: u64) -> [u64; 4] {
+    [a % (1 << 32), a >> 32, b % (1 << 32), b >> 32]
+}
+
 #[rustfmt::skip]
 fn cases() -> Vec<Case> {
     let case = |name, ops, model| Case { name, ops, model };
@@ -265,6 +292,86 @@ fn cases() -> Vec<Case> {
         case("psrlq", |b, t| on_mmx(b, t, |b, x, _, _| b.psrlq_mm(x, 29)), |a, _, c, o| kept(vec![a / (1 << 29)], c, o)),
         case("psllq", |b, t| on_mmx(b, t, |b, x, _, _| b.psllq_mm(x, 32)), |a, _, c, o| kept(vec![(a % (1 << 32)) << 32], c, o)),
         case("psllq by 64", |b, t| on_mmx(b, t, |b, x, _, _| b.psllq_mm(x, 64)), |_, _, c, o| kept(vec![0], c, o)),
+        case("movd and movq of xmm, in and out", |b, t| {
+            let [d, q, m] = [(); 3].map(|()| b.gpr());
+            let (x, y) = (b.xmm(), b.xmm());
+            b.movdqu_load(x, t.memory[0]);
+            b.movdqu_load(y, t.memory[0]);
+            b.movd_in_x(x, t.b);
+            b.movq_in_x(y, t.b);
+            b.movd_out_x(d, y);
+            b.movq_out_x(q, y);
+            b.movd_store_x(t.memory[0], x);
+            b.load(m, t.memory[0]);
+            vec![d, q, m]
+        }, |a, y, c, o| { let low = y % (1 << 32); kept(vec![low, y, (a >> 32 << 32) + low], c, o) }),
+        case("movd of memory clears the rest of xmm", |b, t| { b.store(t.memory[3], t.a); let m = t.memory[3]; let (x, low, high) = (b.xmm(), b.gpr(), b.gpr());
+            b.movdqu_load(x, t.memory[0]);
+            b.movd_in_x(x, m);
+            b.movdqu_store(t.memory[0], x);
+            b.load(low, t.memory[0]);
+            b.load(high, t.memory[1]);
+            vec![low, high]
+        }, |a, _, c, o| kept(vec![a % (1 << 32), 0], c, o)),
+        case("movq of memory clears the upper half of xmm", |b, t| {
+            let (x, low, high, out) = (b.xmm(), b.gpr(), b.gpr(), b.gpr());
+            b.movdqu_load(x, t.memory[0]);
+            b.movq_load_x(x, t.memory[1]);
+            b.movdqu_store(t.memory[0], x);
+            b.load(low, t.memory[0]);
+            b.load(high, t.memory[1]);
+            b.movq_store_x(t.memory[1], x);
+            b.load(out, t.memory[1]);
+            vec![low, high, out]
+        }, |_, y, c, o| kept(vec![y, 0, y], c, o)),
+        case("movdqa", |b, t| on_xmm(b, t, |b, x, y| b.movdqa_x(x, y)), |a, y, c, o| vector(pair(a, y), c, o)),
+        case("pmuludq of xmm", |b, t| on_xmm(b, t, |b, x, y| b.pmuludq_x(x, y)),
+            |a, y, c, o| { let product = (a % (1 << 32)) * (y % (1 << 32)); vector(pair(product, product), c, o) }),
+        case("paddq of xmm", |b, t| on_xmm(b, t, |b, x, y| b.paddq_x(x, y)), |a, y, c, o| { let (sum, _, _) = sum(a, y, false); vector(pair(sum[0], sum[0]), c, o) }),
+        case("paddd", |b, t| on_xmm(b, t, |b, x, y| b.paddd_x(x, y)), |a, y, c, o| {
+            let (p, q) = (quarters(a, y), quarters(y, a));
+            let lane = |i: usize| u128::from((p[i] + q[i]) % (1 << 32)) << (32 * i);
+            vector(lane(0) + lane(1) + lane(2) + lane(3), c, o)
+        }),
+        case("psubq of xmm", |b, t| on_xmm(b, t, |b, x, y| b.psubq_x(x, y)), |a, y, c, o| {
+            let ((low, _, _), (high, _, _)) = (difference(a, y, false), difference(y, a, false));
+            vector(pair(high[0], low[0]), c, o)
+        }),
+        case("pand of xmm", |b, t| on_xmm(b, t, |b, x, y| b.pand_x(x, y)), |a, y, c, o| vector(pair(y, a) & pair(a, y), c, o)),
+        case("pandn", |b, t| on_xmm(b, t, |b, x, y| b.pandn_x(x, y)), |a, y, c, o| vector(pair(a, y) - (pair(y, a) & pair(a, y)), c, o)),
+        case("por of xmm", |b, t| on_xmm(b, t, |b, x, y| b.por_x(x, y)), |a, y, c, o| vector(pair(y, a) | pair(a, y), c, o)),
+        case("pxor of xmm", |b, t| on_xmm(b, t, |b, x, y| b.pxor_x(x, y)), |a, y, c, o| vector(pair(y, a) ^ pair(a, y), c, o)),
+        case("pxor, psubq and pandn of a register by itself, never written", |b, t| on_xmm(b, t, |b, x, _| {
+            let [p, q, r] = [(); 3].map(|()| b.xmm());
+            b.pxor_x(p, p);
+            b.psubq_x(q, q);
+            b.pandn_x(r, r);
+            b.paddq_x(p, q);
+            b.paddq_x(p, r);
+            b.movdqa_x(x, p);
+        }), |_, _, c, o| vector(0, c, o)),
+        case("psrlq of xmm", |b, t| on_xmm(b, t, |b, x, _| b.psrlq_x(x, 29)), |a, y, c, o| vector(pair(y / (1 << 29), a / (1 << 29)), c, o)),
+        case("psrlq of xmm by 64", |b, t| on_xmm(b, t, |b, x, _| b.psrlq_x(x, 64)), |_, _, c, o| vector(0, c, o)),
+        case("psllq of xmm", |b, t| on_xmm(b, t, |b, x, _| b.psllq_x(x, 32)), |a, y, c, o| vector(pair(y << 32, a << 32), c, o)),
+        case("psllq of xmm by 127", |b, t| on_xmm(b, t, |b, x, _| b.psllq_x(x, 127)), |_, _, c, o| vector(0, c, o)),
+        case("psrldq", |b, t| on_xmm(b, t, |b, x, _| b.psrldq(x, 12)), |_, y, c, o| vector((y >> 32).into(), c, o)),
+        case("psrldq by 16", |b, t| on_xmm(b, t, |b, x, _| b.psrldq(x, 16)), |_, _, c, o| vector(0, c, o)),
+        case("pslldq", |b, t| on_xmm(b, t, |b, x, _| b.pslldq(x, 4)), |a, y, c, o| {
+            let [p, q, r, _] = quarters(a, y);
+            vector(pair(r << 32 | q, p << 32), c, o)
+        }),
+        case("pslldq by 127", |b, t| on_xmm(b, t, |b, x, _| b.pslldq(x, 127)), |_, _, c, o| vector(0, c, o)),
+        // Lanes 3, 0, 2 and 1 of a:b, from the lowest.
+        case("pshufd", |b, t| on_xmm(b, t, |b, x, y| b.pshufd(x, y, 0b01_10_00_11)), |a, y, c, o| {
+            let lanes = quarters(y, a);
+            vector(pair(lanes[1] << 32 | lanes[2], lanes[0] << 32 | lanes[3]), c, o)
+        }),
+        case("punpckldq", |b, t| on_xmm(b, t, |b, x, y| b.punpckldq(x, y)), |a, y, c, o| {
+            let ([p, q, ..], [r, s, ..]) = (quarters(a, y), quarters(y, a));
+            vector(pair(s << 32 | q, r << 32 | p), c, o)
+        }),
+        case("punpcklqdq", |b, t| on_xmm(b, t, |b, x, y| b.punpcklqdq(x, y)), |a, y, c, o| vector(pair(y, a), c, o)),
+        case("punpckhqdq", |b, t| on_xmm(b, t, |b, x, y| b.punpckhqdq(x, y)), |a, y, c, o| vector(pair(a, y), c, o)),
     ]
 }
 
@@ -413,6 +520,44 @@ fn a_portable_sum_must_not_lose_its_carry_and_a_carry_is_a_bit() {
     let mut call = vec![Argument::Pointer { bytes: vec![0; 4 * STORED] }, Argument::Integer(STORED as u64)];
     call.extend(arguments);
     assert!(matches!(run(&func, &Call::new(call)), Err(Fault::LostCarry { .. })));
+}
+
+/// 16 bytes at an offset of a function's argument of 3 limbs of 64 bits.
+fn vector_access(disp: i32, write: bool) -> Result<Outcome, Fault> {
+    let mut b = Builder::new("vector", 64);
+    let out = b.parameter("out", LIMBS, false, &[]);
+    b.parameter("n", COUNT, false, &[]);
+    let (x, place) = (b.xmm(), b.at(0, out, disp));
+    b.pxor_x(x, x);
+    if write {
+        b.movdqu_store(place, x)
+    } else {
+        b.movdqu_load(x, place)
+    }
+    run(&b.finish(None, None), &Call::new(vec![Argument::limbs64(&[1, 2, 3]), Argument::Integer(3)]).traced())
+}
+
+#[test]
+fn vector_accesses_stay_inside_their_argument() {
+    assert_eq!(vector_access(8, true).unwrap().limbs64(0), [1, 0, 0]);
+    for write in [false, true] {
+        assert_eq!(vector_access(3, write).unwrap().trace.unwrap().len(), 1, "any alignment, one access");
+        for offset in [-1, 9, 16, 24] {
+            let fault = vector_access(offset, write).unwrap_err();
+            assert!(
+                matches!(fault, Fault::OutOfBounds { bytes: 16, offset: at, .. } if at == i64::from(offset)),
+                "{fault}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_vector_that_was_never_written_is_not_read() {
+    let mut b = Builder::new("vector", 64);
+    let (x, y) = (b.xmm(), b.xmm());
+    b.paddq_x(x, y);
+    assert!(matches!(run(&b.finish(None, None), &Call::new(vec![])), Err(Fault::Undefined { .. })));
 }
 
 /// carry-21: a translator's mulx lost the carry.

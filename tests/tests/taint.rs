@@ -189,6 +189,29 @@ fn secrets_travel_through_flags() {
 }
 
 #[test]
+fn secrets_travel_through_vectors() {
+    let through = |forget: bool| {
+        leaks(|b, args| {
+            let (x, y, index) = (b.xmm(), b.xmm(), b.gpr());
+            let (place, out) = (b.at(0, args.secret, 0), b.at(1, args.public, 0));
+            b.movdqu_load(x, place);
+            b.pshufd(y, x, 0b00_01_10_11);
+            b.punpcklqdq(y, y);
+            if forget {
+                b.pxor_x(y, y);
+            }
+            b.movdqu_store(out, y);
+            b.movq_out_x(index, y);
+            b.and_ri(index, 7);
+            let place = indexed(1, args.public, index);
+            b.load(index, place);
+        })
+    };
+    assert!(matches!(through(false)[..], [Rule::Escape(1), Rule::Index(_)]));
+    assert_eq!(through(true), []);
+}
+
+#[test]
 fn a_secret_does_not_escape() {
     let escape = |argument: u8| {
         leaks(|b, args| {

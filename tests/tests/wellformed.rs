@@ -7,6 +7,7 @@ use kiln_codegen::ir::*;
 use kiln_codegen::isa::Op;
 use kiln_codegen::isa::base::Base;
 use kiln_codegen::isa::row::{CF, FlagSet, NONE, OF, PReg, RAX, RBX, RCX, RDI, RDX, RSI, RSP, RegClass};
+use kiln_codegen::isa::sse2::Sse2;
 
 const READ: ParameterKind =
     ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes: false, cursor: 0 };
@@ -515,6 +516,21 @@ fn allocated_functions_keep_frame_and_abi() {
     assert_eq!(check(&[], 0, vec![line(Base::Inc, vec![reg(RAX)])]), [Rule::Undefined(Name::Physical(RAX))]);
     let beyond = PReg::gpr(16);
     assert_eq!(check(&[], 0, vec![write(beyond)]), [Rule::Register(Name::Physical(beyond))]);
+    // A vector takes two slots in a row.
+    let xmm = PReg::xmm(15);
+    let vector = |op, operands| Inst { op: Op::Sse2(op), operands, note: None };
+    let zero = || vector(Sse2::Pxor, vec![reg(xmm), reg(xmm)]);
+    let spill_vector = |disp| vector(Sse2::MovdquStore, vec![slot(disp), reg(xmm)]);
+    let reload_vector = |disp| vector(Sse2::MovdquLoad, vec![reg(xmm), slot(disp)]);
+    assert_eq!(check(&[], 3, vec![zero(), spill_vector(8), reload_vector(8), reload(16)]), []);
+    assert_eq!(check(&[], 3, vec![zero(), spill_vector(16)]), [Rule::Slot(16)]);
+    assert_eq!(check(&[], 2, vec![spill(0), reload_vector(0)]), [Rule::UndefinedSlot(8)]);
+    // What a vector was stored over is no pointer.
+    let lost = [Rule::Base { argument: 1, base: Name::Physical(RAX) }];
+    assert_eq!(check(&[], 2, vec![spill(8), zero(), spill_vector(0), reload(8), behind(RAX)]), lost);
+    let beyond = PReg::xmm(16);
+    let rules = check(&[], 0, vec![vector(Sse2::Pxor, vec![reg(beyond), reg(beyond)])]);
+    assert!(rules.contains(&Rule::Register(Name::Physical(beyond))), "{rules:?}");
     let mut func = physical(frame(&[], 0), vec![]);
     func.returns = Some(RDX);
     assert_eq!(physical_rules(&func), [Rule::ReturnRegister(RDX)]);

@@ -5,7 +5,7 @@ use kiln_codegen::backend::banner::banner;
 use kiln_codegen::backend::{rust_naked, rust_portable};
 use kiln_codegen::compile::{Compiled, Form};
 use kiln_codegen::plan::symbol;
-use kiln_codegen::spec::{Access, ArgumentKind, Domain, KernelSpec, Specs};
+use kiln_codegen::spec::{Access, ArgumentKind, Domain, KernelSpec, Specs, Unit};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
@@ -97,7 +97,12 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
     let variants = variants.iter().map(|variant| variant_row(variant));
     let reference = wrapper(kernel, &raw, &returns, &format_ident!("reference"), &Body::Reference(&module, &sharing));
     let types: Vec<_> = raw.iter().map(|raw| &raw.ty).collect();
-    let from_words = raw.iter().map(|raw| &raw.from_word);
+    let from_words: Vec<_> = raw.iter().map(|raw| &raw.from_word).collect();
+    let names: Vec<_> = raw.iter().map(|raw| &raw.name).collect();
+    let unit = match kernel.unit {
+        Unit::Limb => format_ident!("Limb"),
+        Unit::Call => format_ident!("Call"),
+    };
     let arguments = kernel.arguments.iter().map(|argument| argument_row(kernel, argument, bits));
     let (static_name, name, math) = (static_name(kernel), &kernel.kernel.value, &kernel.math);
     let (file, hash, sizes, gives) = (&kernel.file, &kernel.hash, &kernel.sizes, contract.returns);
@@ -121,6 +126,7 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
             arguments: &[#(#arguments),*],
             returns: #gives,
             sizes: &[#(#sizes),*],
+            unit: ::kiln_kernels::catalogue::Unit::#unit,
             spec_file: #file,
             spec_text: include_str!(#path),
             spec_hash: #hash,
@@ -130,6 +136,7 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
                 &[#(#variants),*]
             },
             call: #module::call,
+            repeat: #module::repeat,
         }) };
 
         #[doc = #doc]
@@ -158,6 +165,26 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
                     function(#(#from_words),*)
                 };
                 #result
+            }
+
+            /// Calls an entry of this kernel so many times.
+            ///
+            /// # Safety
+            /// As `Kernel::repeat` says.
+            pub unsafe fn repeat(
+                entry: ::kiln_kernels::catalogue::Entry,
+                words: &[::kiln_kernels::catalogue::Word],
+                calls: u32,
+            ) {
+                assert_eq!(words.len(), #count, "one word an argument");
+                // SAFETY: as in `call`.
+                let function = unsafe { ::core::mem::transmute::<*const ::core::ffi::c_void, Function>(entry.address()) };
+                // SAFETY: each word is read as the contract's argument says; the caller vouches for them.
+                let (#(#names,)*) = unsafe { (#(#from_words,)*) };
+                for _ in 0..calls {
+                    // SAFETY: as in `call`.
+                    ::core::hint::black_box(unsafe { function(#(#names),*) });
+                }
             }
 
             #reference

@@ -98,18 +98,21 @@ fn operand(operand: &Operand<PReg>, kind: Kind) -> String {
 fn width(kind: Kind) -> Width {
     match kind {
         Kind::Reg(_, width) | Kind::RegMem(_, width) | Kind::Mem(width) => width,
-        Kind::Address | Kind::Imm8 | Kind::Imm32 | Kind::Imm64 => Width::W64,
+        Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => Width::W64,
     }
 }
 
 fn size(kind: Kind) -> &'static str {
     match kind {
         Kind::Address => "",
-        Kind::Reg(..) | Kind::RegMem(..) | Kind::Mem(_) | Kind::Imm8 | Kind::Imm32 | Kind::Imm64 => match width(kind) {
-            Width::W32 => "dword ptr ",
-            Width::W64 => "qword ptr ",
-            Width::Limb => "limb ptr ",
-        },
+        Kind::Reg(..) | Kind::RegMem(..) | Kind::Mem(_) | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => {
+            match width(kind) {
+                Width::W32 => "dword ptr ",
+                Width::W64 => "qword ptr ",
+                Width::W128 => "xmmword ptr ",
+                Width::Limb => "limb ptr ",
+            }
+        }
     }
 }
 

@@ -218,7 +218,8 @@ impl<'a> Printer<'a> {
                     let count = self.parameter(index);
                     let by = u64::from(by);
                     let message = format!("{name} has too few limbs");
-                    checks.push(quote!(let mut #count = (#name.len() as u64).checked_sub(#rest).expect(#message) / #by;));
+                    checks
+                        .push(quote!(let mut #count = (#name.len() as u64).checked_sub(#rest).expect(#message) / #by;));
                     known.insert(index);
                     if by != 1 {
                         let message = format!("{name} has a multiple of {by} limbs");
@@ -226,7 +227,10 @@ impl<'a> Printer<'a> {
                     }
                 }
                 None => {
-                    let message = format!("{name} has {} limbs", length.text(|index| &self.func.parameters[usize::from(index)].name));
+                    let message = format!(
+                        "{name} has {} limbs",
+                        length.text(|index| &self.func.parameters[usize::from(index)].name)
+                    );
                     checks.push(quote!(assert_eq!(#name.len() as u64, #rest, #message);));
                 }
             }
@@ -285,7 +289,9 @@ impl<'a> Printer<'a> {
         let mut moved: BTreeSet<VReg> = BTreeSet::new();
         for inst in insts {
             if let Some((mem, ..)) = inst.memory() {
-                let Space::Argument(argument) = mem.space else { unreachable!("portable memory belongs to an argument") };
+                let Space::Argument(argument) = mem.space else {
+                    unreachable!("portable memory belongs to an argument")
+                };
                 let slice = self.slice_of[&argument];
                 let limbs = mem.disp / self.bytes() + 1;
                 let fits = mem.disp >= 0 && mem.index.is_none() && !moved.contains(&mem.base);
@@ -369,10 +375,13 @@ impl<'a> Printer<'a> {
                 quote!(#value)
             }
             Operand::Mem(mem) => {
-                let Space::Argument(argument) = mem.space else { unreachable!("portable memory belongs to an argument") };
+                let Space::Argument(argument) = mem.space else {
+                    unreachable!("portable memory belongs to an argument")
+                };
                 let slice = self.slice_of[&argument];
                 if windows.contains_key(&slice) {
-                    let (now, limb) = (self.now(slice), usize::try_from(mem.disp / self.bytes()).expect("not negative"));
+                    let (now, limb) =
+                        (self.now(slice), usize::try_from(mem.disp / self.bytes()).expect("not negative"));
                     quote!(#now[#limb])
                 } else {
                     let (name, place) = (self.parameter(slice), self.place(mem));
@@ -468,7 +477,7 @@ impl<'a> Printer<'a> {
                 }
                 _ => unreachable!("not an operation on counts: {inst:?}"),
             },
-            Op::MmxSse2(_) | Op::Bmi2Adx(_) => unreachable!("not of the portable ISA: {inst:?}"),
+            Op::MmxSse2(_) | Op::Sse2(_) | Op::Bmi2Adx(_) => unreachable!("not of the portable ISA: {inst:?}"),
         }
     }
 

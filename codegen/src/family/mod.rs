@@ -63,6 +63,8 @@ pub enum Knob {
     Overlap,
     /// Limbs of a block in registers.
     Block,
+    /// Times that an exact product is split in halves.
+    Split,
 }
 
 impl Knob {
@@ -75,6 +77,7 @@ impl Knob {
             Knob::Rows => "rows",
             Knob::Overlap => "overlap",
             Knob::Block => "block",
+            Knob::Split => "split",
         }
     }
 }
@@ -146,6 +149,8 @@ pub struct Parameters {
     pub overlap: u32,
     /// Limbs of a block in registers; `None`: the strategy's own.
     pub block: Option<u32>,
+    /// Times that an exact product is split in halves.
+    pub split: u32,
 }
 
 impl Parameters {

@@ -1,6 +1,6 @@
 //! Builds a `Func<Virtual>`, one instruction a call. The typed methods, one for each row, come from the instruction table.
 
-use super::typed::{Gpr, Mmx, Place, Val};
+use super::typed::{Gpr, Mmx, Place, Val, Xmm};
 use super::*;
 use crate::isa::row::{FlagSet, NONE};
 
@@ -48,6 +48,10 @@ impl Builder {
     pub fn mmx(&mut self) -> Mmx {
         Mmx(self.fresh(RegClass::Mmx, None))
     }
+    /// A new vector register.
+    pub fn xmm(&mut self) -> Xmm {
+        Xmm(self.fresh(RegClass::Xmm, None))
+    }
     /// A new portable value.
     pub fn val(&mut self) -> Val {
         Val(self.fresh(RegClass::Portable, None))
@@ -75,6 +79,11 @@ impl Builder {
     /// The memory `disp` bytes after the pointer `base`, which belongs to the parameter with that index.
     pub fn at(&self, parameter: u8, base: Gpr, disp: i32) -> Place {
         Place(Mem { space: Space::Argument(parameter), base: base.0, index: None, disp })
+    }
+
+    /// The memory `disp` bytes after `base`, whatever it points into: in subroutines.
+    pub fn at_pointed(&self, base: Gpr, disp: i32) -> Place {
+        Place(Mem { space: Space::Pointed, base: base.0, index: None, disp })
     }
 
     /// Moves the pointer `base` on by `bytes`, leaving the flags alone.

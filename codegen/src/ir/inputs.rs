@@ -6,9 +6,10 @@ use crate::isa::base::Base;
 use crate::isa::bmi2_adx::Bmi2Adx;
 use crate::isa::mmx_sse2::MmxSse2;
 use crate::isa::portable::Portable;
+use crate::isa::sse2::Sse2;
 
 /// Whether the results are the same whatever the registers held: `xor r, r`, `sub r, r`, `sbb r, r` (which still reads CF),
-/// `pxor mm, mm`, `psubq mm, mm`. Such an instruction may name a register that was never written.
+/// `pxor`, `psubq` and `pandn` of a vector register by itself. Such an instruction may name a register that was never written.
 pub fn forgets<R: PartialEq>(inst: &Inst<R>) -> bool {
     let same = matches!(inst.operands.as_slice(), [Operand::Reg(a), Operand::Reg(b)] if a == b);
     same && cancels(inst.op)
@@ -31,6 +32,13 @@ pub fn cancels(op: Op) -> bool {
             MmxSse2::MovdIn | MmxSse2::MovdOut | MmxSse2::MovdStore | MmxSse2::MovqMm | MmxSse2::MovqLoad
             | MmxSse2::MovqStore | MmxSse2::Pmuludq | MmxSse2::Paddq | MmxSse2::Pand | MmxSse2::Por | MmxSse2::Psrlq
             | MmxSse2::Psllq | MmxSse2::Emms => false,
+        },
+        Op::Sse2(op) => match op {
+            Sse2::Psubq | Sse2::Pandn | Sse2::Pxor => true,
+            Sse2::MovdIn | Sse2::MovdOut | Sse2::MovdStore | Sse2::MovqIn | Sse2::MovqOut | Sse2::MovqLoad
+            | Sse2::MovqStore | Sse2::MovdqaXmm | Sse2::MovdquLoad | Sse2::MovdquStore | Sse2::Pmuludq | Sse2::Paddq
+            | Sse2::Paddd | Sse2::Pand | Sse2::Por | Sse2::Psrlq | Sse2::Psllq | Sse2::Psrldq | Sse2::Pslldq
+            | Sse2::Pshufd | Sse2::Punpckldq | Sse2::Punpcklqdq | Sse2::Punpckhqdq => false,
         },
         Op::Bmi2Adx(op) => match op {
             Bmi2Adx::Mulx | Bmi2Adx::Rorx | Bmi2Adx::Shlx | Bmi2Adx::Shrx | Bmi2Adx::Adcx | Bmi2Adx::Adox => false,

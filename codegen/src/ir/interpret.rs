@@ -13,6 +13,7 @@ mod machine;
 mod mmx_sse2;
 mod portable;
 mod program;
+mod sse2;
 
 pub use fault::{BadArgument, Fault};
 pub use program::{Executable, Program};

@@ -26,7 +26,7 @@ pub mod wellformed;
 pub use builder::Builder;
 
 use crate::isa::Op;
-use crate::isa::row::{FlagSet, PReg, RegClass};
+use crate::isa::row::{FlagSet, Kind, PReg, RegClass, Width};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -70,7 +70,8 @@ pub struct VReg {
 pub struct Frame {
     /// Callee-saved registers that the body writes, in the order in which they are pushed.
     pub saved: Vec<PReg>,
-    /// Spill slots of 8 bytes. Slot k is `Mem { space: Frame, base: rsp, disp: 8 k }`.
+    /// Spill slots of 8 bytes. Slot k is `Mem { space: Frame, base: rsp, disp: 8 k }`; wider values take several in a row,
+    /// aligned to 8 bytes alone.
     pub slots: u32,
     /// Loads and stores that allocation added.
     pub spills: u32,
@@ -81,6 +82,9 @@ pub struct Frame {
 pub enum Space {
     /// The memory behind the argument with this index.
     Argument(u8),
+    /// The memory behind the argument that the base points into: for private subroutines, which are called with pointers into
+    /// several.
+    Pointed,
     /// A spill slot of the function's own frame.
     Frame,
     /// No memory: an address that is only computed (`lea` on a count).
@@ -340,9 +344,17 @@ impl<R: Copy + PartialEq> Inst<R> {
     /// The memory operand, with whether it is read and written. `lea`'s address is not one.
     pub fn memory(&self) -> Option<(&Mem<R>, bool, bool)> {
         self.operands.iter().zip(self.op.row().operands).find_map(|(operand, spec)| match operand {
-            Operand::Mem(mem) if spec.kind != crate::isa::row::Kind::Address => {
-                Some((mem, spec.access.reads(), spec.access.writes()))
-            }
+            Operand::Mem(mem) if spec.kind != Kind::Address => Some((mem, spec.access.reads(), spec.access.writes())),
+            _ => None,
+        })
+    }
+}
+
+impl<R> Inst<R> {
+    /// The width of the access to memory, if there is one.
+    pub fn access(&self) -> Option<Width> {
+        self.operands.iter().zip(self.op.row().operands).find_map(|(operand, spec)| match (operand, spec.kind) {
+            (Operand::Mem(_), Kind::RegMem(_, width) | Kind::Mem(width)) => Some(width),
             _ => None,
         })
     }

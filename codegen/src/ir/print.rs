@@ -160,7 +160,7 @@ where
     fn operand(&mut self, operand: &Operand<S::Reg>, kind: Kind) -> fmt::Result {
         let width = match kind {
             Kind::Reg(_, width) | Kind::RegMem(_, width) | Kind::Mem(width) => Some(width),
-            Kind::Address | Kind::Imm8 | Kind::Imm32 | Kind::Imm64 => None,
+            Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => None,
         };
         match operand {
             Operand::Reg(reg) => {
@@ -172,6 +172,7 @@ where
                 match width {
                     Some(Width::W32) => write!(self.out, "dword ")?,
                     Some(Width::W64) => write!(self.out, "qword ")?,
+                    Some(Width::W128) => write!(self.out, "xmmword ")?,
                     Some(Width::Limb) => write!(self.out, "limb ")?,
                     None => {}
                 }
@@ -186,6 +187,7 @@ where
                 let name = self.name(argument).to_string();
                 write!(self.out, "{name}")?;
             }
+            Space::Pointed => write!(self.out, "pointed")?,
             Space::Frame => write!(self.out, "frame")?,
             Space::Nowhere => {}
         }

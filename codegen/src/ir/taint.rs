@@ -226,6 +226,12 @@ impl Taint<'_> {
         }
     }
 
+    /// The first pointer whose memory is, or is not, secret.
+    fn pointed(&self, secret: bool) -> Option<usize> {
+        let pointer = |index: &usize| matches!(self.func.parameters[*index].kind, ParameterKind::Pointer { .. });
+        (0..self.memory.len()).filter(pointer).find(|index| self.memory[*index] == secret)
+    }
+
     fn inst(&mut self, inst: &Inst<VReg>, state: &mut State) {
         let at = Site::Instruction { index: self.index, op: inst.op };
         let row = inst.op.row();
@@ -253,6 +259,17 @@ impl Taint<'_> {
             }
             let (argument, kept) = match mem.space {
                 Space::Argument(argument) => (argument, self.memory.get(usize::from(argument)).copied()),
+                // It may be any argument's: read as the most secret of them, and written as the least.
+                Space::Pointed => {
+                    let least = self.pointed(false).map_or(u8::MAX, |index| index as u8);
+                    if reads && self.pointed(true).is_some() {
+                        secret = true;
+                        if variable {
+                            self.leak(at, Rule::LatencyMemory);
+                        }
+                    }
+                    (least, Some(least == u8::MAX))
+                }
                 // No virtual function has a frame: `wellformed` refuses it. Here it counts as secret.
                 Space::Frame | Space::Nowhere => (u8::MAX, Some(true)),
             };

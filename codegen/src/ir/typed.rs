@@ -10,6 +10,9 @@ pub struct Gpr(pub VReg);
 /// An MMX register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mmx(pub VReg);
+/// A vector register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Xmm(pub VReg);
 /// A value of the portable ISA.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Val(pub VReg);
@@ -36,6 +39,7 @@ macro_rules! conversions {
 conversions! {
     Gpr => Operand<VReg>: value, Operand::Reg(value.0);
     Mmx => Operand<VReg>: value, Operand::Reg(value.0);
+    Xmm => Operand<VReg>: value, Operand::Reg(value.0);
     Val => Operand<VReg>: value, Operand::Reg(value.0);
     Place => Operand<VReg>: value, Operand::Mem(value.0);
     Imm => Operand<VReg>: value, Operand::Imm(value.0);
@@ -61,6 +65,8 @@ pub type rm64 = GprOrMem;
 pub type m32 = Place;
 /// 64 bits of memory.
 pub type m64 = Place;
+/// 128 bits of memory.
+pub type m128 = Place;
 /// One limb of memory.
 pub type mlimb = Place;
 /// An address.
@@ -69,8 +75,12 @@ pub type addr = Place;
 pub type mm = Mmx;
 /// An MMX register or 64 bits of memory.
 pub type mmm64 = MmxOrMem;
+/// The low 128 bits of a vector register.
+pub type xmm = Xmm;
 /// An 8-bit immediate.
 pub type i8 = Imm;
+/// A selector of lanes, 0 to 255.
+pub type lanes = Imm;
 /// A 32-bit immediate.
 pub type i32 = Imm;
 /// A 64-bit immediate.

@@ -116,6 +116,11 @@ pub fn fits<R: AnyReg>(inst: &Inst<R>) -> Result<(), Misfit> {
                     return Err(Misfit::Range(spec.name));
                 }
             }
+            (Operand::Imm(value), Kind::Selector) => {
+                if u8::try_from(*value).is_err() {
+                    return Err(Misfit::Range(spec.name));
+                }
+            }
             (Operand::Imm(value), Kind::Imm32) => {
                 if i32::try_from(*value).is_err() {
                     return Err(Misfit::Range(spec.name));

@@ -63,6 +63,7 @@ pub mod feature;
 pub mod mmx_sse2;
 pub mod portable;
 pub mod row;
+pub mod sse2;
 
 /// The words for operand kinds in the rows.
 #[expect(non_upper_case_globals, reason = "the words of the table")]
@@ -76,8 +77,11 @@ pub(crate) mod kinds {
     pub const m64: Kind = Kind::Mem(Width::W64);
     pub const mm: Kind = Kind::Reg(RegClass::Mmx, Width::W64);
     pub const mmm64: Kind = Kind::RegMem(RegClass::Mmx, Width::W64);
+    pub const xmm: Kind = Kind::Reg(RegClass::Xmm, Width::W128);
+    pub const m128: Kind = Kind::Mem(Width::W128);
     pub const addr: Kind = Kind::Address;
     pub const i8: Kind = Kind::Imm8;
+    pub const lanes: Kind = Kind::Selector;
     pub const i32: Kind = Kind::Imm32;
     pub const i64: Kind = Kind::Imm64;
     pub const val: Kind = Kind::Reg(RegClass::Portable, Width::Limb);
@@ -102,6 +106,8 @@ pub enum Op {
     Base(base::Base),
     /// MMX registers, with the SSE2 instructions on them.
     MmxSse2(mmx_sse2::MmxSse2),
+    /// SSE2 integers on the xmm registers.
+    Sse2(sse2::Sse2),
     /// BMI2 and ADX.
     Bmi2Adx(bmi2_adx::Bmi2Adx),
     /// The portable ISA.
@@ -114,6 +120,7 @@ impl Op {
         match self {
             Op::Base(op) => op.row(),
             Op::MmxSse2(op) => op.row(),
+            Op::Sse2(op) => op.row(),
             Op::Bmi2Adx(op) => op.row(),
             Op::Portable(op) => op.row(),
         }
@@ -123,6 +130,7 @@ impl Op {
     pub fn machine() -> impl Iterator<Item = Op> {
         (base::Base::ALL.iter().map(|op| Op::Base(*op)))
             .chain(mmx_sse2::MmxSse2::ALL.iter().map(|op| Op::MmxSse2(*op)))
+            .chain(sse2::Sse2::ALL.iter().map(|op| Op::Sse2(*op)))
             .chain(bmi2_adx::Bmi2Adx::ALL.iter().map(|op| Op::Bmi2Adx(*op)))
     }
 }

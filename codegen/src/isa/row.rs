@@ -12,6 +12,8 @@ pub enum RegClass {
     Gpr,
     /// The eight MMX registers, which lie over the x87 stack.
     Mmx,
+    /// The sixteen vector registers of SSE. Wider views of the same registers are widths of this file.
+    Xmm,
     /// The values of the portable ISA: unlimited, one limb each.
     Portable,
 }
@@ -23,6 +25,8 @@ pub enum Width {
     W32,
     /// 8 bytes.
     W64,
+    /// 16 bytes.
+    W128,
     /// One limb of the function's contract (portable ISA).
     Limb,
 }
@@ -33,6 +37,7 @@ impl Width {
         match self {
             Width::W32 => 4,
             Width::W64 => 8,
+            Width::W128 => 16,
             Width::Limb => limb_bits / 8,
         }
     }
@@ -57,6 +62,11 @@ impl PReg {
         PReg { class: RegClass::Mmx, number }
     }
 
+    /// A vector register by its number.
+    pub const fn xmm(number: u8) -> PReg {
+        PReg { class: RegClass::Xmm, number }
+    }
+
     /// The assembler's name of this register at `width`.
     pub fn name(self, width: Width) -> String {
         const NAMES64: [&str; 16] = [
@@ -69,8 +79,9 @@ impl PReg {
         ];
         match (self.class, width) {
             (RegClass::Gpr, Width::W32) => NAMES32[usize::from(self.number)].into(),
-            (RegClass::Gpr, Width::W64 | Width::Limb) => NAMES64[usize::from(self.number)].into(),
+            (RegClass::Gpr, Width::W64 | Width::W128 | Width::Limb) => NAMES64[usize::from(self.number)].into(),
             (RegClass::Mmx, _) => format!("mm{}", self.number),
+            (RegClass::Xmm, _) => format!("xmm{}", self.number),
             (RegClass::Portable, _) => format!("v{}", self.number),
         }
     }
@@ -132,6 +143,8 @@ pub enum Kind {
     Address,
     /// A sign-extended 8-bit immediate; for shifts, the count.
     Imm8,
+    /// An 8-bit immediate without a sign: which lanes go where.
+    Selector,
     /// A sign-extended 32-bit immediate.
     Imm32,
     /// A full 64-bit immediate.

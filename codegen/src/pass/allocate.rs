@@ -3,8 +3,8 @@
 //! One walk in program order. A value keeps its register until it dies or the register is wanted for something nearer; the
 //! value whose next use is farthest goes to a slot (Belady). Pinned vregs are their register: whoever sits there when a
 //! pinned value is written moves away first. Loops are walked a few times, each time starting from the places in which the
-//! last walk ended, and the cheapest walk is kept. Everything that allocation adds is `mov` or `movq`, which leave the flags
-//! alone.
+//! last walk ended, and the cheapest walk is kept. Everything that allocation adds is `mov`, `movq`, `movdqa` or `movdqu`,
+//! which leave the flags alone.
 //!
 //! - [`target`]: registers and calling convention, as data.
 //! - [`analysis`]: liveness and the positions of uses.

@@ -12,14 +12,35 @@ pub struct CostModel {
     pub issue_width: u32,
     /// How many instructions past the oldest unscheduled one may be taken first. Small windows keep register pressure down.
     pub window: u32,
+    /// Instead of by costs, instructions are taken by their place in the source, each moved on by a number of places below
+    /// `window` that follows from this seed: an order to search from where no model of the CPU is good enough.
+    pub seed: Option<u32>,
     /// Latency in cycles and instructions per cycle, by mnemonic or by [`Class::word`]; the mnemonic wins.
     pub cost: BTreeMap<String, (u32, f64)>,
 }
 
+/// Places by which a seed moves an instruction, less one.
+const SHAKE: u32 = 7;
+
 impl CostModel {
     /// A model with only the defaults of the classes: a current 4-wide core.
     pub fn generic() -> CostModel {
-        CostModel { name: "generic".into(), issue_width: 4, window: 32, cost: BTreeMap::new() }
+        CostModel { name: "generic".into(), issue_width: 4, window: 32, seed: None, cost: BTreeMap::new() }
+    }
+
+    /// The source's order, shaken by a seed.
+    pub fn shaken(seed: u32) -> CostModel {
+        CostModel { window: SHAKE, seed: Some(seed), ..CostModel::generic() }
+    }
+
+    /// How far an instruction is moved by the seed, if there is one.
+    pub fn shake(&self, index: usize) -> Option<usize> {
+        // The finaliser of MurmurHash3, a public-domain mixing function.
+        let mut mixed = self.seed? ^ (index as u32).wrapping_mul(0x9e37_79b9);
+        for (shift, factor) in [(16, 0x85eb_ca6b_u32), (13, 0xc2b2_ae35)] {
+            mixed = (mixed ^ mixed >> shift).wrapping_mul(factor);
+        }
+        Some(index + ((mixed ^ mixed >> 16) % self.window) as usize)
     }
 
     /// The cost of a class that no model names.

@@ -107,6 +107,20 @@ impl Scheduler<'_> {
                 // The readers of a live flag lie past the window: only they can free it.
                 allowed = available.iter().copied().filter(|index| plan.allows(*index)).collect();
             }
+            if self.model.seed.is_some() {
+                let best = allowed.into_iter().min_by_key(|index| (self.model.shake(*index), *index))?;
+                available.retain(|index| *index != best);
+                done[best] = true;
+                plan.issue(best);
+                for (next, _) in graph.successors(best) {
+                    waiting[*next] -= 1;
+                    if waiting[*next] == 0 {
+                        available.push(*next);
+                    }
+                }
+                order.push(best);
+                continue;
+            }
             let starts = |index: usize| -> u64 {
                 // Cycle counts are far below 2^52, and rounding up needs no more than whole cycles.
                 ready_at[index].max(free_at[keys[index]].floor() as u64)

@@ -3,13 +3,14 @@
 
 use super::Resource;
 use crate::ir::linear::{Jump, Line};
-use crate::ir::typed::{Gpr, Mmx, Place};
+use crate::ir::typed::{Gpr, Mmx, Place, Xmm};
 use crate::ir::*;
 use crate::isa::Op;
 use crate::isa::base::Base;
 use crate::isa::bmi2_adx::Bmi2Adx;
 use crate::isa::mmx_sse2::MmxSse2;
 use crate::isa::row::{Kind, PReg, R8, R9, RCX, RDI, RDX, RSI, RSP, Width};
+use crate::isa::sse2::Sse2;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -25,7 +26,7 @@ pub(super) fn scramble(x: u64) -> u64 {
 
 #[derive(Default)]
 struct Machine {
-    regs: BTreeMap<Resource, u64>,
+    regs: BTreeMap<Resource, u128>,
     carry: bool,
     overflow: bool,
     zero: bool,
@@ -48,7 +49,7 @@ impl AsResource for PReg {
 }
 
 impl Machine {
-    fn load(&self, address: u64, bytes: u32) -> u64 {
+    fn load(&self, address: u64, bytes: u32) -> u128 {
         (0..bytes).fold(0, |value, index| {
             let address = address.wrapping_add(index.into());
             // Dense and sparse bytes alike, so that carries run far.
@@ -57,26 +58,30 @@ impl Machine {
                 1 => 0,
                 _ => scramble(address) as u8,
             };
-            value | u64::from(self.written.get(&address).copied().unwrap_or_else(own)) << (8 * index)
+            value | u128::from(self.written.get(&address).copied().unwrap_or_else(own)) << (8 * index)
         })
     }
 
-    fn store(&mut self, address: u64, bytes: u32, value: u64) {
+    fn store(&mut self, address: u64, bytes: u32, value: u128) {
         for index in 0..bytes {
             self.written.insert(address.wrapping_add(index.into()), (value >> (8 * index)) as u8);
         }
     }
 
     fn get<R: AsResource>(&self, reg: R) -> u64 {
+        self.get_wide(reg) as u64
+    }
+
+    fn get_wide<R: AsResource>(&self, reg: R) -> u128 {
         let own = || match reg.resource() {
-            Resource::Fixed(reg) => scramble(u64::from(reg.number) + 100),
-            Resource::Free(index) => scramble(u64::from(index) + 200),
+            Resource::Fixed(reg) => scramble(u64::from(reg.number) + 100).into(),
+            Resource::Free(index) => scramble(u64::from(index) + 200).into(),
         };
         self.regs.get(&reg.resource()).copied().unwrap_or_else(own)
     }
 
     fn set<R: AsResource>(&mut self, reg: R, value: u64) {
-        self.regs.insert(reg.resource(), value);
+        self.regs.insert(reg.resource(), value.into());
     }
 
     fn address<R: AsResource>(&self, mem: &Mem<R>) -> u64 {
@@ -87,27 +92,37 @@ impl Machine {
     fn width(kind: Kind) -> Width {
         match kind {
             Kind::Reg(_, width) | Kind::RegMem(_, width) | Kind::Mem(width) => width,
-            Kind::Address | Kind::Imm8 | Kind::Imm32 | Kind::Imm64 => Width::W64,
+            Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => Width::W64,
         }
     }
 
     fn read<R: AsResource>(&self, inst: &Inst<R>, index: usize) -> u64 {
+        self.read_wide(inst, index) as u64
+    }
+
+    fn read_wide<R: AsResource>(&self, inst: &Inst<R>, index: usize) -> u128 {
         let spec = &inst.op.row().operands[index];
         let width = Machine::width(spec.kind);
         let value = match &inst.operands[index] {
-            Operand::Reg(reg) => self.get(*reg),
-            Operand::Mem(mem) if spec.kind == Kind::Address => self.address(mem),
+            Operand::Reg(reg) => self.get_wide(*reg),
+            Operand::Mem(mem) if spec.kind == Kind::Address => self.address(mem).into(),
             Operand::Mem(mem) => self.load(self.address(mem), width.bytes(64)),
-            Operand::Imm(value) => *value as u64,
+            Operand::Imm(value) => u128::from(*value as u64),
         };
-        if width == Width::W32 { u64::from(value as u32) } else { value }
+        Machine::cut(value, width)
     }
 
-    fn write<R: AsResource>(&mut self, inst: &Inst<R>, index: usize, value: u64) {
+    fn cut(value: u128, width: Width) -> u128 {
+        value & u128::MAX >> (128 - 8 * width.bytes(64))
+    }
+
+    fn write<R: AsResource>(&mut self, inst: &Inst<R>, index: usize, value: impl Into<u128>) {
         let width = Machine::width(inst.op.row().operands[index].kind);
         match &inst.operands[index] {
-            Operand::Reg(reg) => self.set(*reg, if width == Width::W32 { u64::from(value as u32) } else { value }),
-            Operand::Mem(mem) => self.store(self.address(mem), width.bytes(64), value),
+            Operand::Reg(reg) => {
+                self.regs.insert(reg.resource(), Machine::cut(value.into(), width));
+            }
+            Operand::Mem(mem) => self.store(self.address(mem), width.bytes(64), value.into()),
             Operand::Imm(_) => panic!("a constant is not written"),
         }
     }
@@ -251,6 +266,43 @@ impl Machine {
                 };
                 self.write(inst, 0, value);
             }
+            Op::Sse2(op) => {
+                let wide = |index| self.read_wide(inst, index);
+                let lanes = |combine: fn(u64, u64) -> u64| {
+                    let (a, b) = (wide(0), wide(1));
+                    u128::from(combine(a as u64, b as u64))
+                        | u128::from(combine((a >> 64) as u64, (b >> 64) as u64)) << 64
+                };
+                let value = match op {
+                    Sse2::MovdIn
+                    | Sse2::MovdOut
+                    | Sse2::MovdStore
+                    | Sse2::MovqIn
+                    | Sse2::MovqOut
+                    | Sse2::MovqLoad
+                    | Sse2::MovqStore
+                    | Sse2::MovdqaXmm
+                    | Sse2::MovdquLoad
+                    | Sse2::MovdquStore => wide(1),
+                    Sse2::Pmuludq => lanes(|a, b| u64::from(a as u32) * u64::from(b as u32)),
+                    Sse2::Paddq => lanes(u64::wrapping_add),
+                    Sse2::Psubq => lanes(u64::wrapping_sub),
+                    Sse2::Pxor => wide(0) ^ wide(1),
+                    Sse2::Pslldq => wide(0) << (8 * (wide(1) % 16)),
+                    Sse2::Paddd
+                    | Sse2::Pand
+                    | Sse2::Pandn
+                    | Sse2::Por
+                    | Sse2::Psrlq
+                    | Sse2::Psllq
+                    | Sse2::Psrldq
+                    | Sse2::Pshufd
+                    | Sse2::Punpckldq
+                    | Sse2::Punpcklqdq
+                    | Sse2::Punpckhqdq => panic!("not in the test programs"),
+                };
+                self.write(inst, 0, value);
+            }
             Op::Portable(_) => panic!("not in the test programs"),
         }
     }
@@ -290,10 +342,10 @@ impl Machine {
         let mut at = 0;
         self.set(RSP, STACK);
         for _ in 0..5_000_000 {
-            let push = |machine: &mut Machine, value| {
+            let push = |machine: &mut Machine, value: u64| {
                 let rsp = machine.get(RSP) - 8;
                 machine.set(RSP, rsp);
-                machine.store(rsp, 8, value);
+                machine.store(rsp, 8, value.into());
             };
             let rsp = self.get(RSP);
             let mut next = at + 1;
@@ -316,7 +368,7 @@ impl Machine {
                 }
                 Line::Push(reg) => push(self, self.get(*reg)),
                 Line::Pop(reg) => {
-                    let value = self.load(rsp, 8);
+                    let value = self.load(rsp, 8) as u64;
                     self.set(*reg, value);
                     self.set(RSP, rsp + 8);
                 }
@@ -401,7 +453,7 @@ pub(super) enum Piece {
 }
 
 fn act() -> impl Strategy<Value = Act> {
-    (0..30_u8, any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(kind, a, b, c)| Act { kind, a, b, c })
+    (0..31_u8, any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(kind, a, b, c)| Act { kind, a, b, c })
 }
 
 /// Random pieces: mostly steps, with loops and tails.
@@ -428,6 +480,7 @@ struct Maker {
     builder: Builder,
     pool: Vec<Gpr>,
     wide: Vec<Mmx>,
+    vectors: Vec<Xmm>,
     pointers: [Gpr; 3],
     most: usize,
     rcx_taken: bool,
@@ -516,7 +569,8 @@ impl Maker {
                 self.builder.mov_imm(to, scramble(c.into()) as i64);
             }
             27 => self.builder.mov32(x, y),
-            _ => self.wide(a, b, c, place),
+            28 => self.wide(a, b, c, place),
+            _ => self.vector(a, b, c, place),
         }
     }
 
@@ -535,6 +589,30 @@ impl Maker {
             5 => self.builder.pmuludq_mm(x, y),
             6 => self.builder.paddq_mm(x, y),
             _ => self.builder.psrlq_mm(x, i64::from(b % 63) + 1),
+        }
+    }
+
+    fn vector(&mut self, a: u8, b: u8, c: u8, place: Place) {
+        if self.vectors.is_empty() {
+            return;
+        }
+        let pick = |choice: u8| self.vectors[usize::from(choice) % self.vectors.len()];
+        let (x, y, gpr) = (pick(a), pick(b), self.pick(c));
+        match c % 14 {
+            0 => self.builder.movd_in_x(x, gpr),
+            1 => self.builder.movd_out_x(gpr, x),
+            2 => self.builder.movq_in_x(x, gpr),
+            3 => self.builder.movq_out_x(gpr, x),
+            4 => self.builder.movd_store_x(place, x),
+            5 => self.builder.movq_load_x(x, place),
+            6 => self.builder.movdqa_x(x, y),
+            7 => self.builder.movdqu_load(x, place),
+            8 => self.builder.movdqu_store(place, x),
+            9 => self.builder.pmuludq_x(x, y),
+            10 => self.builder.paddq_x(x, y),
+            11 => self.builder.psubq_x(x, y),
+            12 => self.builder.pxor_x(x, y),
+            _ => self.builder.pslldq(x, i64::from(b % 15) + 1),
         }
     }
 
@@ -567,7 +645,7 @@ impl Maker {
                 }
                 Piece::When(reg, mask, body) => {
                     let tested = self.pick(*reg);
-                    let (pool, wide) = (self.pool.len(), self.wide.len());
+                    let (pool, wide, vectors) = (self.pool.len(), self.wide.len(), self.vectors.len());
                     let mut own = std::mem::replace(&mut self.builder, Builder::new("", 64));
                     let inside = |builder: &mut Builder| self.with(builder, |maker| maker.pieces(body));
                     if *mask == 0 {
@@ -579,6 +657,7 @@ impl Maker {
                     // What only the tail makes is nothing when it is skipped.
                     self.pool.truncate(pool);
                     self.wide.truncate(wide);
+                    self.vectors.truncate(vectors);
                 }
             }
         }
@@ -590,7 +669,8 @@ pub(super) fn pointer(cursor: u8) -> ParameterKind {
     ParameterKind::Pointer { element_bytes: 8, length: Length::of(3), reads: true, writes: true, cursor }
 }
 
-/// Builds a random program with `live` values from the start to the end: r, a (may be r), b, n, w, v.
+/// Builds a random program with `live` values from the start to the end, `wide` of them in MMX registers and twice as many
+/// in vector registers: r, a (may be r), b, n, w, v.
 pub(super) fn program(live: usize, wide: usize, limb_bits: u32, body: &[Piece]) -> Func<Virtual> {
     let mut builder = Builder::new("random", limb_bits);
     let r = builder.parameter("r", pointer(0), true, &[]);
@@ -612,10 +692,15 @@ pub(super) fn program(live: usize, wide: usize, limb_bits: u32, body: &[Piece]) 
         let place = builder.at(0, r, 8 * index as i32);
         builder.movq_load(*reg, place);
     }
+    let vectors: Vec<Xmm> = (0..2 * wide).map(|_| builder.xmm()).collect();
+    for (index, reg) in vectors.iter().enumerate() {
+        let place = builder.at(0, r, 4 * index as i32);
+        builder.movdqu_load(*reg, place);
+    }
     let most = live.max(4) + 4;
-    let mut maker = Maker { builder, pool, wide: mmx, pointers: [r, a, b], most, rcx_taken: false };
+    let mut maker = Maker { builder, pool, wide: mmx, vectors, pointers: [r, a, b], most, rcx_taken: false };
     maker.pieces(body);
-    let Maker { mut builder, pool, wide, .. } = maker;
+    let Maker { mut builder, pool, wide, vectors, .. } = maker;
     for (index, reg) in pool.iter().enumerate() {
         let place = builder.at(2, b, 0x1000 + 8 * index as i32);
         builder.store(place, *reg);
@@ -623,6 +708,10 @@ pub(super) fn program(live: usize, wide: usize, limb_bits: u32, body: &[Piece]) 
     for (index, reg) in wide.iter().enumerate() {
         let place = builder.at(2, b, 0x2000 + 8 * index as i32);
         builder.movq_store(place, *reg);
+    }
+    for (index, reg) in vectors.iter().enumerate() {
+        let place = builder.at(2, b, 0x4000 + 16 * index as i32);
+        builder.movdqu_store(place, *reg);
     }
     if !wide.is_empty() {
         builder.emms();
@@ -645,5 +734,7 @@ pub(super) fn arguments(seed: u64, equal: bool) -> [u64; 6] {
 pub(super) fn work<S: Stage>(func: &Func<S>) -> usize {
     let moves = [Base::Mov, Base::Load, Base::Store].map(Op::Base);
     let wide = [MmxSse2::MovqMm, MmxSse2::MovqLoad, MmxSse2::MovqStore].map(Op::MmxSse2);
-    func.instructions().iter().filter(|inst| !moves.contains(&inst.op) && !wide.contains(&inst.op)).count()
+    let vector = [Sse2::MovdqaXmm, Sse2::MovdquLoad, Sse2::MovdquStore].map(Op::Sse2);
+    let moves: Vec<Op> = moves.into_iter().chain(wide).chain(vector).collect();
+    func.instructions().iter().filter(|inst| !moves.contains(&inst.op)).count()
 }

@@ -4,7 +4,7 @@
 use crate::error::{Hint, Noun, Problem, Problems, Reason, Shown, Source, is_unseen};
 use crate::spec::place::At;
 use crate::spec::raw::{ArgumentTable, KernelFile, List, StrategyTable};
-use crate::spec::types::{Access, Argument, ArgumentKind, Domain, KernelSpec, Length, Strategy};
+use crate::spec::types::{Access, Argument, ArgumentKind, Domain, KernelSpec, Length, Strategy, Unit};
 use crate::spec::vocabulary::Vocabulary;
 use crate::spec::walk::Damage;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +41,7 @@ pub(crate) fn kernel(file: KernelFile, hash: &str, check: &mut Check) -> Option<
         math: file.math?.value,
         returns: file.returns.map(|returns| returns.value),
         sizes: sizes.into_iter().map(|size| size.value).collect(),
+        unit: file.unit.map_or(if counted == Counted::No { Unit::Call } else { Unit::Limb }, |unit| unit.value),
         arguments: arguments.into_iter().collect::<Option<_>>()?,
         strategies: strategies.into_iter().collect::<Option<_>>()?,
     })
@@ -328,7 +329,7 @@ impl Check<'_> {
         let wide: Vec<At<u64>> = exact.iter().map(|n| At::new(u64::from(n.value), n.span.clone())).collect();
         self.inside_count("exact", &wide, count);
         for schedule in items(&table.schedule) {
-            if !self.schedules.contains(schedule.value.as_str()) {
+            if !self.schedules.contains(schedule.value.as_str()) && crate::plan::seed(&schedule.value).is_none() {
                 let hint = Hint::nearest(&schedule, self.schedules.iter().copied());
                 let reason =
                     Reason::UnknownWord { noun: Noun::Schedule, word: Shown::new(&schedule), context: String::new() };
@@ -348,6 +349,7 @@ impl Check<'_> {
             rows: items(&table.rows),
             overlap: items(&table.overlap),
             block: items(&table.block),
+            split: items(&table.split),
             schedule: given_or(items(&table.schedule), "generic".to_owned(), &table.span),
             requires,
             span: table.span.clone(),

@@ -19,7 +19,8 @@ pub use files::{SourceFile, read_folder, read_paths};
 pub use place::At;
 pub use schema::schema;
 pub use types::{
-    Access, Argument, ArgumentKind, BackEdge, Cost, CpuSpec, Domain, Identify, KernelSpec, Length, Machine, Returns, Specs, Strategy,
+    Access, Argument, ArgumentKind, BackEdge, Cost, CpuSpec, Domain, Identify, KernelSpec, Length, Machine, Returns,
+    Specs, Strategy, Unit,
 };
 pub use vocabulary::Vocabulary;
 

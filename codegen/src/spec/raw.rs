@@ -25,12 +25,24 @@ pub(crate) struct KernelFile {
     /// Size classes, ascending: values of the first count; each has its own winner. Needed when there is a count.
     #[schemars(length(min = 1), inner(range(min = 1, max = 4294967296_u64)), extend("uniqueItems" = true))]
     pub sizes: List<u64>,
+    /// What times are given for: `limb` (when absent) or `call`, for a kernel whose work does not grow with n alone.
+    pub unit: Option<At<Unit>>,
     /// The arguments in call order.
     #[schemars(required, length(min = 1))]
     pub argument: Option<Vec<At<ArgumentTable>>>,
     /// The ways to build the kernel.
     #[schemars(required, length(min = 1))]
     pub strategy: Option<Vec<At<StrategyTable>>>,
+}
+
+/// A unit of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// One limb of the first count.
+    Limb,
+    /// One call.
+    Call,
 }
 
 /// What a kernel returns.
@@ -123,7 +135,11 @@ pub(crate) struct StrategyTable {
     /// Limbs of the blocks in registers of which a whole product is made.
     #[schemars(length(min = 1), inner(range(min = 1, max = 16)), extend("uniqueItems" = true))]
     pub block: List<u32>,
-    /// Whose costs order the instructions: `generic` (when absent), `source` (as the algorithm wrote them) or a CPU.
+    /// How often an exact product is split in halves by Karatsuba's rule; 0 when absent.
+    #[schemars(length(min = 1), inner(range(max = 3)), extend("uniqueItems" = true))]
+    pub split: List<u32>,
+    /// Whose costs order the instructions: `generic` (when absent), `source` (as the algorithm wrote them), a CPU, or
+    /// `seed1`, `seed2`, ... (as written, shaken a little).
     #[schemars(length(min = 1), extend("uniqueItems" = true, "x-words" = "schedules"))]
     pub schedule: List<String>,
     /// The features that the strategy is meant to need; a difference from what it does need is an error.

@@ -3,7 +3,7 @@
 
 use crate::error::{Hint, Problem, Reason, Source};
 use crate::spec::place::At;
-pub use crate::spec::raw::{Access, BackEdge, Returns};
+pub use crate::spec::raw::{Access, BackEdge, Returns, Unit};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -46,6 +46,8 @@ pub struct KernelSpec {
     pub returns: Option<Returns>,
     /// Size classes: values of the first count, ascending; empty for a kernel without a count.
     pub sizes: Vec<u64>,
+    /// What times are given for.
+    pub unit: Unit,
     /// Arguments in call order.
     pub arguments: Vec<Argument>,
     /// The ways to build it.
@@ -183,6 +185,8 @@ pub struct Strategy {
     pub overlap: Vec<At<u32>>,
     /// Limbs of a block in registers; empty when the spec says nothing.
     pub block: Vec<At<u32>>,
+    /// Times that an exact product is split in halves; empty when the spec says nothing.
+    pub split: Vec<At<u32>>,
     /// `generic`, `source`, or CPU names; never empty.
     pub schedule: Vec<At<String>>,
     /// The features that the spec says are needed, when it says so.

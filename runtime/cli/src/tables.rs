@@ -107,12 +107,17 @@ fn percent(fraction: f64) -> String {
     format!("{:.1} %", fraction * 100.0)
 }
 
+/// `ticks/limb`.
+fn per(cases: &[&CaseReport], unit: &str) -> String {
+    format!("{unit}/{}", cases.first().map_or("limb", |case| case.per))
+}
+
 /// One row for each size class.
 fn winners(cases: &[&CaseReport], unit: &str, canvas: &Canvas) -> String {
     let mut n = Column::numbers("n");
     let mut winner = Column::words("winner");
     let mut near = Column::words("other lengths").rank(2);
-    let mut ticks = Column::numbers(format!("{unit}/limb"));
+    let mut ticks = Column::numbers(per(cases, unit));
     let mut gain = Column::numbers("vs portable").rank(1);
     let mut margin = Column::numbers("margin").rank(3);
     let mut reason = Column::words("why").rank(4);
@@ -195,7 +200,7 @@ fn candidates(cases: &[&CaseReport], unit: &str, canvas: &Canvas) -> String {
         }
         column
     };
-    let mut names = Column::words(format!("{unit}/limb"));
+    let mut names = Column::words(per(cases, unit));
     for label in &labels {
         names.push(Tone::Plain, label.as_str());
     }
@@ -406,7 +411,7 @@ fn decision(case: &CaseReport, unit: &str, canvas: &Canvas) -> String {
                 format!("{} {:.2}{state}", short(&c.variant), c.ticks.unwrap_or(0.0))
             })
             .collect();
-        let line = format!("{} {unit}/limb", parts.join(", "));
+        let line = format!("{} {unit}/{}", parts.join(", "), case.per);
         text += &canvas.wrapped(&format!("{indent}raced  "), line.split(' '));
     }
     let mut others: BTreeMap<&str, usize> = BTreeMap::new();
@@ -442,6 +447,7 @@ mod tests {
             kernel: "limb64.mul_add".into(),
             case: format!("n={n}"),
             chosen: format!("limb64.mul_add/{chosen}"),
+            per: "limb",
             origin: "compiled",
             reason: Reason::Fastest,
             margin: Some(0.0812),

@@ -13,6 +13,8 @@
 //! assert_eq!((r, carry), ([4, 11, 15, 20], 0));
 //! ```
 
+#![deny(unsafe_code)]
+
 #[cfg(feature = "limb")]
 pub mod limb;
 
@@ -22,12 +24,16 @@ use kiln_runtime::dispatch::Runtime;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Tunes every kernel that is compiled in, with all its start-up candidates and at most `budget` of CPU time for each kernel
+/// Tunes every kernel that is compiled in, with all its start-up candidates, those of `KILN_SPECS` too, and at most `budget` of CPU time for each kernel
 /// (none: as long as it takes). Decisions are in force when it returns; they are also what [`explain`] gives.
 pub fn tune(budget: Option<Duration>) -> BTreeMap<&'static str, Vec<CaseReport>> {
+    #[cfg(feature = "machine")]
+    let own = kiln_runtime::provide::from_environment;
+    #[cfg(not(feature = "machine"))]
+    let own = |_| Vec::new();
     let runtime = Runtime::global();
     for kernel in kiln_kernels::kernels() {
-        runtime.tune(kernel, Vec::new(), budget, &mut |_| ());
+        runtime.tune(kernel, own(kernel), budget, &mut |_| ());
     }
     runtime.explain()
 }

@@ -1,6 +1,6 @@
 //! One kernel at one size class.
 
-use kiln_kernels::catalogue::{Kernel, Origin};
+use kiln_kernels::catalogue::{Kernel, Origin, Unit};
 
 use super::{Choice, Contest, CpuBudget, Event, Field, Remembered, STARTUP_CANDIDATES, Tuner, portable};
 use crate::explain::{CandidateReport, CaseReport, Reason, State};
@@ -236,7 +236,11 @@ impl Case<'_, '_> {
     }
 
     fn report(mut self, pick: Option<Pick>, parts: Vec<Part>, mut notes: Vec<String>) -> (CaseReport, Choice) {
-        let work = self.n.max(1) as f64;
+        let unit = self.contest.kernel.unit;
+        let work = match unit {
+            Unit::Limb => self.n.max(1) as f64,
+            Unit::Call => 1.0,
+        };
         let winner = pick.as_ref().map(|pick| pick.exact);
         let candidates = parts
             .into_iter()
@@ -297,6 +301,7 @@ impl Case<'_, '_> {
             kernel: self.contest.kernel.name.to_owned(),
             case: case_name(self.contest.kernel, self.n),
             chosen,
+            per: unit.word(),
             origin,
             reason,
             margin: pick.as_ref().and_then(|pick| pick.place?.margin),

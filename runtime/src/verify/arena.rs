@@ -168,12 +168,9 @@ impl Arena {
             return;
         }
         self.point();
-        for _ in 0..calls {
-            // SAFETY: a verified candidate keeps this contract and this CPU has its features (a `Verified` is made only
-            // after both were checked); the words are as in `call_reference`.
-            let returned = unsafe { (kernel.call)(entry, &self.words) };
-            core::hint::black_box(returned);
-        }
+        // SAFETY: a verified candidate keeps this contract and this CPU has its features (a `Verified` is made only after both
+        // were checked); the words are as in `call_reference`.
+        unsafe { (kernel.repeat)(entry, &self.words, calls) };
     }
 
     fn buffer(&self, argument: usize) -> Option<&Buffer> {

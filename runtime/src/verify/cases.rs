@@ -1,7 +1,7 @@
 //! Which calls to check: a contract, what a variant's name says of its loop, and a depth in; lengths, patterns, aliasings
 //! and seeds out. Draws no operand and calls nothing.
 
-use kiln_kernels::catalogue::Kernel;
+use kiln_kernels::catalogue::{Kernel, Unit};
 
 use super::memory::Placement;
 use super::operands::{Aliasing, Pattern};
@@ -40,8 +40,14 @@ pub(super) struct Case {
     pub placement: Placement,
 }
 
-/// Most limbs in a checked operand: the contract may allow more than there is memory for.
-const LARGEST: u64 = 4096;
+/// Most limbs in a checked operand: the contract may allow more than there is memory for, or time when the work does not
+/// grow with n alone.
+fn largest(kernel: &Kernel) -> u64 {
+    match kernel.unit {
+        Unit::Limb => 4096,
+        Unit::Call => 130,
+    }
+}
 
 /// Every `n` to check: each tail of the unrolled body after no turn of the loop, one and two; each size class with its
 /// neighbours; and some beyond. The list for an unroll factor contains that for every smaller one.
@@ -56,9 +62,9 @@ fn counts(kernel: &Kernel, lengths: Lengths, depth: Depth) -> Vec<u64> {
     }
     counts.push(*range.start());
     if depth != Depth::Quick {
-        counts.extend([100, 127, 129, 255, 257, 1000, (*range.end()).min(LARGEST)]);
+        counts.extend([100, 127, 129, 255, 257, 1000, (*range.end()).min(largest(kernel))]);
     }
-    counts.retain(|n| range.contains(n) && *n <= LARGEST.max(*range.start()));
+    counts.retain(|n| range.contains(n) && *n <= largest(kernel).max(*range.start()));
     counts.sort_unstable();
     counts.dedup();
     counts

@@ -1,5 +1,5 @@
 //! Somebody else's crate: kernels of its own spec file, by `kernels!`. It uses the catalogue directly, without Kiln's
-//! runtime, so it names only variants of the baseline.
+//! runtime, so it names only variants of the baseline; what Kiln offers to programs it uses in a test of its own.
 
 kiln_kernels::kernels! {
     specs: ["specs/row.toml"],
@@ -9,6 +9,7 @@ kiln_kernels::kernels! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kiln::limb::{self, Divisor, Error, Limb};
     use kiln_kernels::catalogue::Word;
 
     #[test]
@@ -37,5 +38,39 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// (a + b) w mod d for numbers of any limb, with what Kiln offers to programs.
+    fn scaled_sum<L: Limb>(a: &[L], b: &[L], w: L, d: L) -> Result<L, Error> {
+        let mut sum = a.to_vec();
+        let carry = limb::add_assign(&mut sum, b)?;
+        sum.push(carry);
+        let mut product = vec![L::default(); 2 * sum.len()];
+        let mut factor = vec![L::default(); sum.len()];
+        factor[0] = w;
+        limb::product(&mut product, &sum, &factor)?;
+        let divisor = Divisor::new(d)?;
+        product.iter().rev().try_fold(L::default(), |rest, limb| Ok(divisor.divide(rest, *limb)?.1))
+    }
+
+    #[test]
+    fn the_functions_for_programs_are_there_for_both_sizes_of_limbs() {
+        let (a, b, w) = (u128::MAX, 0x0123_4567_89ab_cdef_u128, 0xfedc_ba98_u32);
+        let d = 0x8000_0001_u32;
+        let limbs = |number: u128| [0, 32, 64, 96].map(|shift| (number >> shift) as u32);
+        let wide = |number: u128| [number as u64, (number >> 64) as u64];
+        let modulo = |d: u128| {
+            // a + b is 2^128 + b - 1.
+            let sum = (u128::MAX % d + 1 + (b - 1) % d) % d;
+            sum * (u128::from(w) % d) % d
+        };
+        assert_eq!(scaled_sum(&limbs(a), &limbs(b), w, d).map(u128::from), Ok(modulo(d.into())));
+        let d = u64::from(d) << 32;
+        assert_eq!(scaled_sum(&wide(a), &wide(b), w.into(), d).map(u128::from), Ok(modulo(d.into())));
+        assert_eq!(
+            scaled_sum(&wide(a), &wide(b)[1..], 1, d),
+            Err(Error::Length { argument: "a", limbs: 1, expected: 2 })
+        );
+        assert_eq!(scaled_sum(&wide(a), &wide(b), 1, d >> 1), Err(Error::NotNormalised));
     }
 }

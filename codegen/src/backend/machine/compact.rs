@@ -4,11 +4,12 @@
 use crate::ir::Mem;
 use crate::isa::row::PReg;
 
-/// A REX prefix without a bit set: it means nothing here, as no row has an 8-bit register. A mandatory prefix only ever
-/// stands before REX.W, so an empty one is the first byte.
+/// A REX prefix without a bit set: it means nothing here, as no row has an 8-bit register. It is the first byte, but for a
+/// mandatory prefix.
 pub(super) fn without_empty_rex(mut bytes: Vec<u8>) -> Vec<u8> {
-    if bytes.first() == Some(&0x40) {
-        bytes.remove(0);
+    let rex = usize::from(matches!(bytes.first(), Some(0x66 | 0xf2 | 0xf3)));
+    if bytes.get(rex) == Some(&0x40) {
+        bytes.remove(rex);
     }
     bytes
 }

@@ -11,6 +11,7 @@ mod compact;
 mod layout;
 mod mmx_sse2;
 mod operands;
+mod sse2;
 
 use crate::ir::wellformed::{Misfit, fits};
 use crate::ir::{Func, Inst, Operand, Physical};
@@ -64,7 +65,7 @@ pub fn assemble_inst(inst: &Inst<PReg>) -> Result<Vec<u8>, MachineError> {
     fits(inst).map_err(|why| MachineError::Misfit(inst.clone(), why))?;
     for reg in inst.operands.iter().flat_map(Operand::registers) {
         let registers = match reg.class {
-            RegClass::Gpr => 16,
+            RegClass::Gpr | RegClass::Xmm => 16,
             RegClass::Mmx => 8,
             RegClass::Portable => 0,
         };
@@ -75,6 +76,7 @@ pub fn assemble_inst(inst: &Inst<PReg>) -> Result<Vec<u8>, MachineError> {
     let bytes = match inst.op {
         Op::Base(op) => base::encode(op, &inst.operands),
         Op::MmxSse2(op) => mmx_sse2::encode(op, &inst.operands),
+        Op::Sse2(op) => sse2::encode(op, &inst.operands),
         Op::Bmi2Adx(op) => bmi2_adx::encode(op, &inst.operands),
         Op::Portable(op) => return Err(MachineError::Portable(op)),
     };

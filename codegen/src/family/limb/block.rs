@@ -5,72 +5,165 @@
 //! r for good and is stored, the others become the sum of the next row. With B^k - 1 the most that a and the sum can be,
 //! a w + sum + r <= (B^k - 1)(B - 1) + (B^k - 1) + (B - 1) = B^(k+1) - 1, so one limb more is enough.
 
-use super::Limbs;
 use super::product::Product;
 use super::walk::Cut;
+use super::{Limbs, karatsuba};
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::{Gpr, Place};
-use crate::ir::{Builder, Func, Virtual};
-use crate::isa::row::RDX;
+use crate::ir::{Builder, Func, SubId, Virtual};
+use crate::isa::row::{PReg, RAX, RBP, RBX, RCX, RDI, RDX, RSI};
 
-/// The running sum of a block.
-struct Sum(Vec<Gpr>);
+/// The running sum of a block, lowest limb first, and the registers that its rows work with.
+pub(super) struct Sum {
+    pub limbs: Vec<Gpr>,
+    pub work: Work,
+}
+
+/// The registers of a row: the multiplier, the halves of a product and 0.
+#[derive(Clone, Copy)]
+pub(super) struct Work {
+    w: Gpr,
+    high: Gpr,
+    low: Gpr,
+    zero: Gpr,
+}
+
+impl Work {
+    pub fn new(b: &mut Builder) -> Work {
+        Work { w: b.pinned(RDX), high: b.gpr(), low: b.gpr(), zero: b.gpr() }
+    }
+}
+
+/// A product of a fixed number of limbs as a private subroutine, for a function that needs it more than once: one copy stays in
+/// the cache of decoded instructions where three would not.
+pub(super) struct Body {
+    sub: SubId,
+    /// Where it takes r, a and b.
+    pointers: [Gpr; 3],
+}
+
+impl Body {
+    /// The subroutine for n limbs; `like` is any of the arguments.
+    pub fn new(b: &mut Builder, like: &Limbs, n: u32) -> Body {
+        let pointers = [RDI, RSI, RCX].map(|reg| b.pinned(reg));
+        let limbs: Vec<Gpr> = (8..16).map(|number| b.pinned(PReg::gpr(number))).collect();
+        let work = Work { w: b.pinned(RDX), high: b.pinned(RBX), low: b.pinned(RBP), zero: b.pinned(RAX) };
+        let sub = b.subroutine(|b| {
+            let [r, x, y] = pointers.map(|at| like.pointed(at));
+            unrolled_with(b, [&r, &x, &y], n, n, &limbs, work);
+        });
+        Body { sub, pointers }
+    }
+
+    /// r := a b.
+    pub fn call(&self, b: &mut Builder, limbs: [&Limbs; 3]) {
+        for (limbs, pointer) in limbs.iter().zip(self.pointers) {
+            limbs.address(b, pointer);
+        }
+        b.call(self.sub);
+    }
+}
 
 impl Sum {
     fn new(b: &mut Builder, width: u32) -> Sum {
-        Sum((0..width).map(|_| b.gpr()).collect())
+        Sum { limbs: (0..width).map(|_| b.gpr()).collect(), work: Work::new(b) }
     }
 
     fn width(&self) -> u32 {
-        self.0.len() as u32
+        self.limbs.len() as u32
     }
 
     /// The sum is 0.
     fn clear(&self, b: &mut Builder) {
-        self.0.iter().for_each(|limb| b.mov_imm32(*limb, 0));
+        self.limbs.iter().for_each(|limb| b.mov_imm32(*limb, 0));
     }
 
-    /// One row of a block. CF adds the sum to the low halves of the products, OF the high halves; a first row has no sum yet.
-    /// `r` is the limb of r that is read, when there is one, and written.
-    fn row(&self, b: &mut Builder, a: &Limbs, by: Place, r: Place, first: bool, adds: bool) {
-        let w = b.pinned(RDX);
+    /// The first row of all: the sum was 0 before it, and there is nothing in r.
+    fn first_row(&self, b: &mut Builder, a: &Limbs, by: Place, r: Place) {
+        let Work { w, low, zero, .. } = self.work;
         b.load(w, by);
-        let low = b.gpr();
+        b.note("no carry yet");
+        b.xor32(zero, zero);
+        for j in 0..self.width() {
+            let high = self.limbs[j as usize];
+            b.mulx(high, low, a.limb(b, j), w);
+            if j == 0 {
+                b.store(r, low);
+            } else {
+                b.adcx(self.limbs[j as usize - 1], low);
+            }
+        }
+        b.adcx(self.limbs[self.limbs.len() - 1], zero);
+    }
+
+    /// One row: CF adds the low halves of the products, OF the high halves and, if `adds`, the limb of r. The lowest limb of
+    /// the sum goes to r, and the register that it was in becomes the highest: the sum is renamed, not moved.
+    pub fn rotating_row(&mut self, b: &mut Builder, a: &Limbs, by: Place, r: Place, adds: bool) {
+        let Work { w, high, low, zero } = self.work;
+        b.load(w, by);
+        b.note("both chains start with no carry");
+        b.xor32(zero, zero);
+        let lowest = self.limbs[0];
+        for j in 0..self.width() {
+            let last = j + 1 == self.width();
+            // A sum of one limb is still needed when its product comes.
+            let high = if last && j > 0 { lowest } else { high };
+            b.mulx(high, low, a.limb(b, j), w);
+            b.adcx(self.limbs[j as usize], low);
+            if j == 0 {
+                if adds {
+                    b.adox(lowest, r);
+                }
+                b.store(r, lowest);
+            }
+            if last {
+                b.note("the top limb takes both carries");
+                b.adox(high, zero);
+                b.adcx(high, zero);
+                if j == 0 {
+                    b.mov(lowest, high);
+                }
+            } else {
+                b.adox(self.limbs[j as usize + 1], high);
+            }
+        }
+        self.limbs.rotate_left(1);
+    }
+
+    /// As [`Sum::rotating_row`], with every limb of the sum in its place afterwards: for loops of any number of rows. The
+    /// limb below has been used when a product is added, so the new one takes its register.
+    fn shifting_row(&self, b: &mut Builder, a: &Limbs, by: Place, r: Place) {
+        let (w, low) = (b.pinned(RDX), b.gpr());
+        b.load(w, by);
         b.note("both chains start with no carry");
         b.xor32(low, low);
         let mut before: Option<Gpr> = None;
         for j in 0..self.width() {
-            // The limb below has been used, so the new one takes its register.
-            let to = if j == 0 { low } else { self.0[j as usize - 1] };
+            let to = if j == 0 { low } else { self.limbs[j as usize - 1] };
             let high = b.gpr();
             b.mulx(high, to, a.limb(b, j), w);
-            if !first {
-                b.adcx(to, self.0[j as usize]);
-            }
+            b.adcx(to, self.limbs[j as usize]);
             match before {
                 Some(before) => b.adox(to, before),
-                None if adds => b.adox(to, r),
-                None => {}
-            }
-            if j == 0 {
-                b.store(r, to);
+                None => {
+                    b.adox(to, r);
+                    b.store(r, to);
+                }
             }
             before = Some(high);
         }
-        let (top, zero) = (self.0[self.0.len() - 1], b.gpr());
+        let (top, zero) = (self.limbs[self.limbs.len() - 1], b.gpr());
         if let Some(before) = before {
             b.note("the top limb takes both carries");
             b.mov(top, before);
         }
         b.mov_imm32(zero, 0);
-        if !first {
-            b.adcx(top, zero);
-        }
+        b.adcx(top, zero);
         b.adox(top, zero);
     }
 
-    fn store(&self, b: &mut Builder, r: &Limbs) {
-        for (j, limb) in (0..).zip(&self.0) {
+    pub fn store(&self, b: &mut Builder, r: &Limbs) {
+        for (j, limb) in (0..).zip(&self.limbs) {
             b.store(r.limb(b, j), *limb);
         }
     }
@@ -83,7 +176,10 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
     let b = &mut builder;
     let product = Product::declare(b, contract, lowering, None, false);
     match lowering.parameters.extent {
-        Extent::Exact(limbs) => exact(b, &product, width, limbs),
+        Extent::Exact(limbs) => {
+            let Product { r, a, b: other, t, .. } = &product;
+            karatsuba::product(b, [r, a, other, t], limbs, width, lowering.parameters.split);
+        }
         Extent::Unrolled(unroll) => {
             let n = product.n;
             b.when_nonzero(n, |b| counted(b, &product, width, unroll));
@@ -97,17 +193,38 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
 /// counter, all fifteen registers are in use.
 const WIDTH: u32 = 8;
 
-/// Exactly n limbs, every row unrolled.
-fn exact(b: &mut Builder, Product { r, a, b: other, .. }: &Product, width: u32, n: u32) {
+/// r := a b for `columns` limbs of a and `rows` limbs of b, every row unrolled.
+pub(super) fn unrolled(b: &mut Builder, arguments: [&Limbs; 3], columns: u32, rows: u32, width: u32) {
+    let sum = Sum::new(b, width);
+    unrolled_with(b, arguments, columns, rows, &sum.limbs, sum.work);
+}
+
+/// As [`unrolled`], in these registers: as many columns in a block as there are of them.
+fn unrolled_with(
+    b: &mut Builder,
+    [r, a, other]: [&Limbs; 3],
+    columns: u32,
+    rows: u32,
+    registers: &[Gpr],
+    work: Work,
+) {
     let mut from = 0;
-    while from < n {
-        let sum = Sum::new(b, width.min(n - from));
-        let here = Limbs { first: a.first + from, ..*a };
-        for i in 0..n {
+    while from < columns {
+        let width = registers.len().min((columns - from) as usize);
+        let mut sum = Sum { limbs: registers[..width].to_vec(), work };
+        let here = a.at_limb(from);
+        for i in 0..rows {
             let (by, limb) = (other.limb(b, i), r.limb(b, from + i));
-            sum.row(b, &here, by, limb, i == 0, from > 0);
+            if from == 0 && i == 0 {
+                sum.first_row(b, &here, by, limb);
+                continue;
+            }
+            if i == 0 {
+                sum.clear(b);
+            }
+            sum.rotating_row(b, &here, by, limb, from > 0);
         }
-        sum.store(b, &Limbs { first: r.first + from + n, ..*r });
+        sum.store(b, &r.at_limb(from + rows));
         from += sum.width();
     }
 }
@@ -129,9 +246,15 @@ fn counted(b: &mut Builder, Product { r, a, b: other, n, max, .. }: &Product, wi
         sum.clear(b);
         let (walker, by) = (r.copy(b), other.copy(b));
         let group = |b: &mut Builder, k: u32| {
+            // As many rows as the sum has limbs, or twice as many, bring every limb back to its place.
+            let mut turning = Sum { limbs: sum.limbs.clone(), work: sum.work };
             for i in 0..k {
                 let (by, limb) = (by.limb(b, i), walker.limb(b, i));
-                sum.row(b, a, by, limb, false, true);
+                if k.is_multiple_of(width) && width > 1 {
+                    turning.rotating_row(b, a, by, limb, true);
+                } else {
+                    sum.shifting_row(b, a, by, limb);
+                }
             }
             walker.advance(b, k);
             by.advance(b, k);

@@ -4,7 +4,9 @@
 //! B is 2^bits throughout. Numbers are least significant limb first.
 
 mod block;
+mod block_square;
 mod divide;
+mod karatsuba;
 mod product;
 mod propagate;
 mod scale;
@@ -13,6 +15,7 @@ mod sum;
 mod walk;
 mod wide;
 mod words;
+mod xmm;
 
 use super::{Contract, Knob, Role, Strategy, count, limb, limbs};
 use crate::ir::Builder;
@@ -21,8 +24,7 @@ use crate::spec::Access::{In, InOut, Out, Scratch};
 
 const SET: &[Role] = &[limbs("r", Out, "n"), limbs("a", In, "n"), count("n"), limb("w")];
 const UPDATE: &[Role] = &[limbs("r", InOut, "n"), limbs("a", In, "n"), count("n"), limb("w")];
-const UPDATE_ON: &[Role] =
-    &[limbs("r", InOut, "n + more"), limbs("a", In, "n"), count("n"), count("more"), limb("w")];
+const UPDATE_ON: &[Role] = &[limbs("r", InOut, "n + more"), limbs("a", In, "n"), count("n"), count("more"), limb("w")];
 const SQUARES_ON: &[Role] = &[limbs("r", InOut, "2n + more"), limbs("a", In, "n"), count("n"), count("more")];
 const SUM: &[Role] = &[limbs("r", Out, "n"), limbs("a", In, "n"), limbs("b", In, "n"), count("n")];
 const DIVIDE: &[Role] = &[limbs("q", Out, "1"), limb("hi"), limb("lo"), limb("d"), limb("v")];
@@ -35,7 +37,8 @@ const SQUARE: &[Role] = &[limbs("r", Out, "2n"), limbs("a", In, "n"), count("n")
 const ROW: &[Knob] = &[Knob::Unroll, Knob::Exact];
 const ROW_LIVE: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::BackEdge];
 const LOOP: &[Knob] = &[Knob::Unroll];
-const BLOCKS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Block];
+const BLOCKS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Block, Knob::Split];
+const EXACT: &[Knob] = &[Knob::Exact, Knob::Split];
 const NONE: &[Knob] = &[];
 
 /// A contract with its strategies: word, parameters, lowering.
@@ -76,16 +79,19 @@ pub const CONTRACTS: &[Contract] = &[
         "portable" ROW: scale::row::<scale::Portable, scale::Set>,
         "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Set>,
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Set>,
+        "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Set>,
     }),
     contract!("limb32.mul_add", 32, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Add>,
         "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Add>,
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Add>,
+        "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Add>,
     }),
     contract!("limb32.mul_sub", 32, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Sub>,
         "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Sub>,
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Sub>,
+        "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Sub>,
     }),
     contract!("limb64.mul_add_prop", 64, UPDATE_ON, true, {
         "portable" LOOP: propagate::row::<scale::Portable>,
@@ -144,6 +150,7 @@ pub const CONTRACTS: &[Contract] = &[
         "mul" ROW: product::square_by_rows::<scale::MulAdc, square::MulSquares>,
         "mulx" ROW: product::square_by_rows::<scale::Mulx, square::MulxSquares>,
         "mulx_adx" ROW: product::square_by_rows::<scale::MulxAdx, square::MulxAdxSquares>,
+        "mulx_adx_block" EXACT: block_square::square,
         "sse2_mmx" ROW: product::square_by_rows::<wide::Wide<Mmx>, wide::WideSquares<Mmx>>,
     }),
     contract!("limb32.sqr_n", 32, SQUARE, false, {
@@ -182,7 +189,8 @@ pub const CONTRACTS: &[Contract] = &[
 /// Limbs behind a pointer: whose they are, and the register that walks over them.
 #[derive(Clone, Copy)]
 struct Limbs {
-    argument: u8,
+    /// The argument; in a subroutine, whatever the register points into.
+    argument: Option<u8>,
     at: Gpr,
     /// Bytes of a limb.
     bytes: i32,
@@ -193,17 +201,38 @@ struct Limbs {
 impl Limbs {
     /// The limbs that begin where `at` points, which is behind the argument at this index.
     fn new(argument: u8, at: Gpr, bits: u32) -> Limbs {
-        Limbs { argument, at, bytes: bits as i32 / 8, first: 0 }
+        Limbs { argument: Some(argument), at, bytes: bits as i32 / 8, first: 0 }
+    }
+
+    /// The same limbs as a subroutine sees them behind a register of its own.
+    fn pointed(&self, at: Gpr) -> Limbs {
+        Limbs { argument: None, at, first: 0, ..*self }
+    }
+
+    /// to := the place where these limbs begin.
+    fn address(&self, b: &mut Builder, to: Gpr) {
+        let begin = self.limb(b, 0);
+        b.lea(to, begin);
+    }
+
+    /// The limbs from the one `i` places from here on.
+    fn at_limb(&self, i: u32) -> Limbs {
+        Limbs { first: self.first + i, ..*self }
     }
 
     /// The limb `i` places from here.
     fn limb(&self, b: &Builder, i: u32) -> Place {
-        b.at(self.argument, self.at, self.bytes * (self.first + i) as i32)
+        let disp = self.bytes * (self.first + i) as i32;
+        match self.argument {
+            Some(argument) => b.at(argument, self.at, disp),
+            None => b.at_pointed(self.at, disp),
+        }
     }
 
     /// Walks on.
     fn advance(&self, b: &mut Builder, limbs: u32) {
-        b.advance(self.argument, self.at, self.bytes * limbs as i32);
+        let by = Limbs { first: 0, ..*self }.limb(b, limbs);
+        b.lea(self.at, by);
     }
 
     /// Another pointer to the same place.

@@ -4,10 +4,10 @@
 //! limb that no row has reached. A square needs only the products of different limbs, once: they are doubled afterwards,
 //! and the squares of the limbs added.
 
+use super::Limbs;
 use super::scale::{Combine, Row, Scale, walk};
 use super::square::Squares;
 use super::walk::{Carry, Cut};
-use super::Limbs;
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::Gpr;
 use crate::ir::{Builder, Func, Virtual};
@@ -18,6 +18,8 @@ pub(super) struct Product {
     pub a: Limbs,
     pub b: Limbs,
     pub n: Gpr,
+    /// The scratch, of 2n limbs.
+    pub t: Limbs,
     /// The largest n.
     pub max: u64,
     /// Limbs of the strategy in one of the contract.
@@ -40,12 +42,13 @@ impl Product {
         let other = if square { a } else { limbs(2) };
         let count = if square { 2 } else { 3 };
         let n = lowering.declare(b, contract, count, 0);
-        lowering.declare(b, contract, count + 1, 4);
+        let scratch = count as u8 + 1;
+        let t = Limbs::new(scratch, lowering.declare(b, contract, scratch.into(), scratch), bits);
         if parts == 2 && lowering.parameters.exact().is_none() {
             b.note("limbs of half the size, twice as many");
             b.add(n, n);
         }
-        Product { r, a, b: other, n, max: lowering.arguments[count].count.1 * u64::from(parts), parts }
+        Product { r, a, b: other, n, t, max: lowering.arguments[count].count.1 * u64::from(parts), parts }
     }
 }
 
@@ -60,7 +63,7 @@ fn row<S: Scale>(b: &mut Builder, state: &S, cut: &Cut, (r, a): (&Limbs, &Limbs)
 pub(super) fn by_rows<S: Scale>(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtual> {
     let mut builder = Builder::new(lowering.name, contract.limb_bits);
     let b = &mut builder;
-    let Product { r, a, b: other, n, max, parts } = Product::declare(b, contract, lowering, S::BITS, false);
+    let Product { r, a, b: other, n, max, parts, .. } = Product::declare(b, contract, lowering, S::BITS, false);
     match lowering.parameters.extent {
         Extent::Exact(limbs) => {
             let limbs = limbs * parts;

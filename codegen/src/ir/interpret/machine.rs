@@ -2,7 +2,7 @@
 
 use super::fault::{BadArgument, Fault};
 use super::program::{Program, Slot, Work, physical};
-use super::{Access, Argument, Call, Outcome, base, bmi2_adx, mmx_sse2, portable};
+use super::{Access, Argument, Call, Outcome, base, bmi2_adx, mmx_sse2, portable, sse2};
 use crate::ir::abi::CALLEE_SAVED;
 use crate::ir::linear::Jump;
 use crate::ir::site::{Name, Site};
@@ -25,6 +25,10 @@ const STACK_TOP: u64 = 0x7ffd_e000_0f08;
 const STACK_BYTES: u64 = 1024;
 /// How deep the subroutines of a virtual function may call one another.
 const DEPTH: usize = 64;
+
+/// The value of a vector operand in lanes of 64 bits, the lowest first: room for 256 bits. Lanes past an operand's width
+/// read as 0 and are written as 0. (A legacy encoding would keep bits 128 to 255; no row sees those.)
+pub(super) type Lanes = [u64; 4];
 
 /// One of the flags that are modelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +85,10 @@ impl Stack {
 
 pub(super) struct Machine<'p> {
     program: &'p Program,
+    /// The low 64 bits of each register.
     values: Vec<u64>,
+    /// The other lanes; empty when no register of the program is wider than 64 bits.
+    upper: Vec<[u64; 3]>,
     defined: Vec<bool>,
     flags: [Option<bool>; 3],
     regions: Vec<Region>,
@@ -129,6 +136,7 @@ impl<'p> Machine<'p> {
         let mut machine = Machine {
             program,
             values: (0..program.names.len()).map(|slot| POISON | slot as u64).collect(),
+            upper: vec![[0; 3]; if program.wide { program.names.len() } else { 0 }],
             defined: vec![false; program.names.len()],
             flags: [None; 3],
             regions: Vec::new(),
@@ -386,6 +394,7 @@ impl<'p> Machine<'p> {
                 context.machine.mmx = op != MmxSse2::Emms;
                 mmx_sse2::execute(op, &mut context)
             }
+            Op::Sse2(op) => sse2::execute(op, &mut context),
             Op::Bmi2Adx(op) => bmi2_adx::execute(op, &mut context),
             Op::Portable(op) => portable::execute(op, &mut context),
         }
@@ -419,6 +428,23 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// As [`Machine::place`], in the argument that the address is in when the access does not name it.
+    fn placed(&self, at: Site, space: Space, address: u64, bytes: u32, write: bool) -> Result<(usize, usize), Fault> {
+        if let Space::Argument(argument) = space {
+            return self.place(at, argument, address, bytes, write);
+        }
+        let mut first = Err(Fault::NotMemory { at });
+        for argument in (0..self.pointers.len() as u8).filter(|argument| self.pointers[usize::from(*argument)].is_some()) {
+            match self.place(at, argument, address, bytes, write) {
+                Ok(place) => return Ok(place),
+                // What lies in an argument and may not be done there says more than what lies elsewhere.
+                Err(fault) if first.is_err() && !matches!(fault, Fault::OutOfBounds { .. }) => first = Err(fault),
+                Err(fault) => first = first.or(Err(fault)),
+            }
+        }
+        first
+    }
+
     /// The stack's bytes of an access to a spill slot, which is only for the function itself: subroutines have no slots.
     fn spill(&self, at: Site, address: u64, bytes: u32) -> Result<std::ops::Range<usize>, Fault> {
         let fault = Fault::Stack { at, address };
@@ -431,13 +457,14 @@ impl<'p> Machine<'p> {
         stack.range(at, address, bytes)
     }
 
-    fn load(&mut self, at: Site, mem: &Mem<Slot>, bytes: u32) -> Result<u64, Fault> {
+    /// The bytes of a read.
+    fn load(&mut self, at: Site, mem: &Mem<Slot>, bytes: u32) -> Result<&[u8], Fault> {
         let address = self.address(at, mem)?;
         self.note(at, address);
         match mem.space {
-            Space::Argument(argument) => {
-                let (region, start) = self.place(at, argument, address, bytes, false)?;
-                Ok(little_endian(&self.regions[region].bytes[start..start + bytes as usize]))
+            Space::Argument(_) | Space::Pointed => {
+                let (region, start) = self.placed(at, mem.space, address, bytes, false)?;
+                Ok(&self.regions[region].bytes[start..start + bytes as usize])
             }
             Space::Frame => {
                 let range = self.spill(at, address, bytes)?;
@@ -446,19 +473,20 @@ impl<'p> Machine<'p> {
                     let offset = address.wrapping_sub(stack.frame.unwrap_or(0)) as i64;
                     return Err(Fault::UndefinedSlot { at, offset });
                 }
-                Ok(little_endian(&stack.bytes[range]))
+                Ok(&stack.bytes[range])
             }
             Space::Nowhere => Err(Fault::NotMemory { at }),
         }
     }
 
-    fn store(&mut self, at: Site, mem: &Mem<Slot>, bytes: u32, value: u64) -> Result<(), Fault> {
+    /// Writes bytes.
+    fn store(&mut self, at: Site, mem: &Mem<Slot>, value: &[u8]) -> Result<(), Fault> {
         let address = self.address(at, mem)?;
         self.note(at, address);
-        let value = &value.to_le_bytes()[..bytes as usize];
+        let bytes = u32::try_from(value.len()).expect("an access is a few bytes");
         match mem.space {
-            Space::Argument(argument) => {
-                let (region, start) = self.place(at, argument, address, bytes, true)?;
+            Space::Argument(_) | Space::Pointed => {
+                let (region, start) = self.placed(at, mem.space, address, bytes, true)?;
                 let region = &mut self.regions[region];
                 region.bytes[start..start + bytes as usize].copy_from_slice(value);
                 if let Some(written) = &mut region.written {
@@ -529,7 +557,9 @@ impl Context<'_, '_> {
     fn bits(&self, operand: usize) -> u32 {
         match self.specs[operand].kind {
             Kind::Reg(_, width) | Kind::RegMem(_, width) | Kind::Mem(width) => width.bytes(self.limb_bits()) * 8,
-            Kind::Address | Kind::Imm8 | Kind::Imm32 | Kind::Imm64 => Width::W64.bytes(self.limb_bits()) * 8,
+            Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => {
+                Width::W64.bytes(self.limb_bits()) * 8
+            }
         }
     }
 
@@ -543,28 +573,72 @@ impl Context<'_, '_> {
         self.at
     }
 
-    /// The value of an operand, cut to its width.
+    /// The value of an operand, cut to its width; of a vector register, the low 64 bits.
     pub fn get(&mut self, operand: usize) -> Result<u64, Fault> {
-        let bits = self.bits(operand);
+        let bits = self.bits(operand).min(64);
         let value = match &self.inst.operands[operand] {
             Operand::Reg(slot) if self.forgets => self.machine.values[slot.0 as usize],
             Operand::Reg(slot) => self.machine.read(self.at, *slot)?,
             Operand::Imm(value) => *value as u64,
-            Operand::Mem(mem) => self.machine.load(self.at, mem, bits / 8)?,
+            Operand::Mem(mem) => little_endian(self.machine.load(self.at, mem, bits / 8)?),
         };
         Ok(value & u64::MAX >> (64 - bits))
+    }
+
+    /// The value of a vector register or of vector memory.
+    pub fn lanes(&mut self, operand: usize) -> Result<Lanes, Fault> {
+        let bytes = self.bits(operand) / 8;
+        let mut lanes = [0; 4];
+        match &self.inst.operands[operand] {
+            Operand::Reg(slot) => {
+                if !self.forgets {
+                    self.machine.read(self.at, *slot)?;
+                }
+                lanes[0] = self.machine.values[slot.0 as usize];
+                lanes[1..].copy_from_slice(&self.machine.upper[slot.0 as usize]);
+            }
+            Operand::Mem(mem) => {
+                let (words, _) = self.machine.load(self.at, mem, bytes)?.as_chunks();
+                lanes.iter_mut().zip(words).for_each(|(lane, word)| *lane = u64::from_le_bytes(*word));
+            }
+            Operand::Imm(_) => unreachable!("a constant for a vector in {:?}", self.inst.op.row()),
+        }
+        lanes[bytes as usize / 8..].fill(0);
+        Ok(lanes)
+    }
+
+    /// Writes a vector register or vector memory.
+    pub fn set_lanes(&mut self, operand: usize, lanes: Lanes) -> Result<(), Fault> {
+        let words = self.bits(operand) as usize / 64;
+        match &self.inst.operands[operand] {
+            Operand::Reg(slot) => {
+                let upper = [1, 2, 3].map(|lane| if lane < words { lanes[lane] } else { 0 });
+                self.machine.write(*slot, lanes[0]);
+                self.machine.upper[slot.0 as usize] = upper;
+                Ok(())
+            }
+            Operand::Mem(mem) => {
+                let bytes = lanes.map(u64::to_le_bytes);
+                self.machine.store(self.at, mem, bytes[..words].as_flattened())
+            }
+            Operand::Imm(_) => unreachable!("a written constant in {:?}", self.inst.op.row()),
+        }
     }
 
     /// Writes an operand, cut to its width and zero-extended.
     pub fn set(&mut self, operand: usize, value: u64) -> Result<(), Fault> {
         let bits = self.bits(operand);
-        let value = value & u64::MAX >> (64 - bits);
+        let wide = bits > 64;
+        let value = value & u64::MAX >> (64 - bits.min(64));
         match &self.inst.operands[operand] {
             Operand::Reg(slot) => {
                 self.machine.write(*slot, value);
+                if wide {
+                    self.machine.upper[slot.0 as usize] = [0; 3];
+                }
                 Ok(())
             }
-            Operand::Mem(mem) => self.machine.store(self.at, mem, bits / 8, value),
+            Operand::Mem(mem) => self.machine.store(self.at, mem, &value.to_le_bytes()[..bits as usize / 8]),
             Operand::Imm(_) => unreachable!("a written constant in {:?}", self.inst.op.row()),
         }
     }

@@ -7,7 +7,7 @@ use crate::ir::linear::{Jump, Label, Line};
 use crate::ir::site::{Name, Site};
 use crate::ir::wellformed::{AnyReg, fits};
 use crate::ir::{Control, Func, Inst, Mem, Node, Operand, Parameter, Physical, Stage, VReg, Virtual, inputs};
-use crate::isa::row::{PReg, RAX, RegClass};
+use crate::isa::row::{Kind, PReg, RAX, RegClass};
 use std::collections::BTreeMap;
 
 /// Where a register lives in the interpreter. Vregs that are pinned to one register share a slot.
@@ -15,20 +15,22 @@ use std::collections::BTreeMap;
 pub(super) struct Slot(pub u32);
 
 const MMX: u32 = 16;
-const PORTABLE: u32 = 24;
+const XMM: u32 = 24;
+const PORTABLE: u32 = 40;
 /// The first slot of an unpinned vreg.
 const UNPINNED: u32 = PORTABLE + 256;
 
 /// The slot of a physical register.
 pub(super) fn physical(reg: PReg) -> Slot {
-    Slot(u32::from(reg.number) + [0, MMX, PORTABLE][file(reg.class)])
+    Slot(u32::from(reg.number) + [0, MMX, XMM, PORTABLE][file(reg.class)])
 }
 
 fn file(class: RegClass) -> usize {
     match class {
         RegClass::Gpr => 0,
         RegClass::Mmx => 1,
-        RegClass::Portable => 2,
+        RegClass::Xmm => 2,
+        RegClass::Portable => 3,
     }
 }
 
@@ -89,6 +91,8 @@ pub struct Program {
     pub(super) parameters: Vec<Parameter<Slot>>,
     pub(super) returns: Option<Slot>,
     pub(super) limb_bits: u32,
+    /// Whether some register is wider than 64 bits.
+    pub(super) wide: bool,
     pub(super) exact: Option<u64>,
     /// Bytes of spill slots; `None` for a virtual function, which has no stack.
     pub(super) frame: Option<u32>,
@@ -121,6 +125,7 @@ impl Program {
             parameters: Vec::new(),
             returns: None,
             limb_bits: func.limb_bits,
+            wide: false,
             exact: func.exact,
             frame,
             names,
@@ -157,6 +162,7 @@ impl Program {
             }),
         });
         let inst = Inst { op: inst.op, operands: operands.collect(), note: inst.note };
+        self.wide |= inst.op.row().operands.iter().any(|spec| matches!(spec.kind, Kind::Reg(RegClass::Xmm, _)));
         self.push(Work::Inst { inst, forgets }, at);
         Ok(())
     }
@@ -176,7 +182,8 @@ impl Program {
 fn unslot(slot: u32) -> PReg {
     let (class, first) = match slot {
         ..MMX => (RegClass::Gpr, 0),
-        MMX..PORTABLE => (RegClass::Mmx, MMX),
+        MMX..XMM => (RegClass::Mmx, MMX),
+        XMM..PORTABLE => (RegClass::Xmm, XMM),
         PORTABLE.. => (RegClass::Portable, PORTABLE),
     };
     PReg { class, number: u8::try_from(slot - first).unwrap_or(u8::MAX) }

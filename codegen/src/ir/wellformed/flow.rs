@@ -260,8 +260,8 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
                 }
                 self.stack_pointer(at, inst);
                 self.flags(at, row.flags.reads, state);
-                if let Some((mem, reads, writes)) = inst.memory() {
-                    self.memory(at, mem, (reads, writes), state, block);
+                if let (Some((mem, reads, writes)), Some(width)) = (inst.memory(), inst.access()) {
+                    self.memory(at, mem, width.bytes(self.limb_bits), (reads, writes), state, block);
                 }
             }
             Err(why) => self.ill(at, Rule::Misfit(why)),
@@ -330,6 +330,7 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
         &mut self,
         at: Site,
         mem: &Mem<R>,
+        bytes: u32,
         (reads, writes): (bool, bool),
         state: &mut State<R>,
         block: &mut Block<R>,
@@ -338,19 +339,30 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
             Space::Nowhere => self.ill(at, Rule::Space),
             Space::Frame => {
                 let Some(frame) = self.frame else { return self.ill(at, Rule::Space) };
-                let slot = mem.disp % 8 == 0 && (0..8 * i64::from(frame.slots)).contains(&mem.disp.into());
+                let end = i64::from(mem.disp) + i64::from(bytes);
+                let slot = mem.disp % 8 == 0 && mem.disp >= 0 && end <= 8 * i64::from(frame.slots);
                 let plain = mem.base.physical() == Some(RSP) && mem.index.is_none();
                 if !slot || !plain || !self.open.is_empty() {
                     return self.ill(at, Rule::Slot(mem.disp));
                 }
-                if reads && !state.slots.contains_key(&mem.disp) {
-                    self.ill(at, Rule::UndefinedSlot(mem.disp));
-                }
-                if writes {
-                    state.slots.insert(mem.disp, None);
+                for word in (mem.disp..).step_by(8).take(bytes.div_ceil(8) as usize) {
+                    if reads && !state.slots.contains_key(&word) {
+                        self.ill(at, Rule::UndefinedSlot(word));
+                    }
+                    if writes {
+                        state.slots.insert(word, None);
+                    }
                 }
             }
-            Space::Argument(argument) => {
+            Space::Argument(_) | Space::Pointed => {
+                let pointed = state.pointers.get(&mem.base).map(|pointer| pointer.parameter);
+                let argument = match (mem.space, pointed) {
+                    (Space::Argument(argument), _) | (_, Some(argument)) => argument,
+                    _ => return self.ill(at, Rule::Space),
+                };
+                if mem.space == Space::Pointed && self.open.is_empty() {
+                    return self.ill(at, Rule::Space);
+                }
                 let kind = self.parameters.get(usize::from(argument)).map(|parameter| parameter.kind);
                 let Some(ParameterKind::Pointer { reads: may_read, writes: may_write, .. }) = kind else {
                     return self.ill(at, Rule::Space);
@@ -361,7 +373,7 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
                         self.ill(at, Rule::Right { argument, write });
                     }
                 }
-                if state.pointers.get(&mem.base).map(|pointer| pointer.parameter) != Some(argument) {
+                if pointed != Some(argument) {
                     self.ill(at, Rule::Base { argument, base: mem.base.into() });
                 }
                 block.access(mem.base);
@@ -393,7 +405,7 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
     fn lea(&mut self, at: Site, to: R, mem: &Mem<R>, state: &State<R>, block: &mut Block<R>) -> Option<Moved<R>> {
         let argument = match mem.space {
             Space::Nowhere => return None,
-            Space::Frame => {
+            Space::Frame | Space::Pointed => {
                 self.ill(at, Rule::Space);
                 return None;
             }

@@ -58,7 +58,7 @@ pub(super) fn virtual_signature(func: &Func<Virtual>) -> Vec<Ill> {
         let file = match declared.reg.class {
             RegClass::Gpr => true,
             RegClass::Portable => value,
-            RegClass::Mmx => false,
+            RegClass::Mmx | RegClass::Xmm => false,
         };
         let fresh = arrived.insert(declared.reg) && declared.reg.pin.is_none();
         if index >= ARGUMENTS.len() || !file || !fresh || !parameter(func, declared) {
@@ -106,6 +106,7 @@ pub(super) fn physical_signature(func: &Func<Physical>) -> Vec<Ill> {
     let exists = |reg: PReg| match reg.class {
         RegClass::Gpr => reg.number < 16,
         RegClass::Mmx => reg.number < 8,
+        RegClass::Xmm => reg.number < 16,
         RegClass::Portable => false,
     };
     for nodes in std::iter::once(&func.body).chain(&func.subs) {

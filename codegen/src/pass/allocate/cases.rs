@@ -7,6 +7,7 @@ use crate::ir::*;
 use crate::isa::Op;
 use crate::isa::base::Base;
 use crate::isa::row::{CF, CO, PReg, RAX, RCX, RDX, RSI, RegClass};
+use crate::isa::sse2::Sse2;
 use crate::pass::testing::pointer;
 
 /// A builder with the parameters r, a (may be r), b, n, w, v, and those.
@@ -80,6 +81,37 @@ fn forty_live_values() {
     assert_eq!(physical.frame.saved.len(), 6, "callee-saved registers before slots");
     // About 13 of the 40 fit beside the pointer; each of the others is stored and read back before and after its sum.
     assert!(physical.frame.slots <= 29 && physical.frame.spills <= 4 * 28, "{:?}", physical.frame);
+}
+
+#[test]
+fn twenty_live_vectors_go_to_two_slots_each() {
+    let (mut b, [r, a, ..]) = start(64);
+    let values: Vec<_> = (0..20).map(|_| b.xmm()).collect();
+    for (index, reg) in (0..).zip(&values) {
+        let place = b.at(1, a, 8 * index);
+        b.movdqu_load(*reg, place);
+    }
+    // General registers take slots too, in between.
+    let idle: Vec<_> = (0..20).map(|index| load(&mut b, a, index)).collect();
+    for pair in values.windows(2) {
+        b.paddq_x(pair[1], pair[0]);
+    }
+    for reg in &idle[1..] {
+        b.add(idle[0], *reg);
+    }
+    store(&mut b, r, 100, idle[0]);
+    for (index, reg) in (0..).zip(&values) {
+        let place = b.at(0, r, 16 * index);
+        b.movdqu_store(place, *reg);
+    }
+    let physical = same(&b.finish(None, None), 3);
+    let in_frame = |inst: &&Inst<PReg>| inst.memory().is_some_and(|(mem, ..)| mem.space == Space::Frame);
+    let spills: Vec<_> = all(&physical).iter().filter(in_frame).cloned().collect();
+    let vectors = |op| spills.iter().filter(|inst| inst.op == Op::Sse2(op)).count();
+    assert!(vectors(Sse2::MovdquStore) >= 4 && vectors(Sse2::MovdquLoad) >= 4, "{spills:?}");
+    assert_eq!(physical.frame.spills as usize, spills.len());
+    assert!(crate::ir::wellformed::check_physical(&physical).is_ok());
+    assert!(physical.frame.saved.iter().all(|reg| reg.class == RegClass::Gpr));
 }
 
 #[test]

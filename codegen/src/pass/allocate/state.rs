@@ -7,7 +7,7 @@ use super::analysis::{FIRST_FREE, Set, Var};
 pub(super) struct Loc {
     /// Number of its register.
     pub(super) reg: Option<u8>,
-    /// Its slot, kept from the first spill until the variable dies.
+    /// The first of its slots, kept from the first spill until the variable dies.
     pub(super) slot: Option<u32>,
     /// Whether the slot holds the value.
     pub(super) valid: bool,
@@ -86,19 +86,29 @@ impl State {
         }
     }
 
-    /// The variable's slot, a new one if it has none.
-    pub(super) fn slot(&mut self, var: Var) -> u32 {
+    /// The first of the variable's slots, of which it gets `count` in a row if it has none.
+    pub(super) fn slot(&mut self, var: Var, count: u32) -> u32 {
         if let Some(slot) = self.locs[var as usize].slot {
             return slot;
         }
-        let index = self.slots.iter().position(|slot| slot.owner.is_none()).unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            self.slots.len() - 1
-        });
-        self.slots[index].owner = Some(var);
+        let free = |slot: &Slot| slot.owner.is_none();
+        let index = (0..=self.slots.len()).find(|start| self.slots[*start..].iter().take(count as usize).all(free));
+        let index = index.expect("nothing stands behind the last slot");
+        let end = index + count as usize;
+        self.slots.resize(self.slots.len().max(end), Slot::default());
+        self.slots[index..end].iter_mut().for_each(|slot| slot.owner = Some(var));
         let slot = u32::try_from(index).expect("fewer than 2^32 slots");
         self.locs[var as usize].slot = Some(slot);
         slot
+    }
+
+    /// Gives the slots of an owner, of which this is the first, to another or to nobody.
+    fn give(&mut self, slot: u32, owner: Option<Var>) {
+        let before = self.slots[slot as usize].owner;
+        self.slots[slot as usize..]
+            .iter_mut()
+            .take_while(|slot| slot.owner == before)
+            .for_each(|slot| slot.owner = owner);
     }
 
     /// Notes whether the variable's slot holds its value.
@@ -110,13 +120,12 @@ impl State {
     /// The variable is dead: its register and, unless a loop or a tail relies on it, its slot are free.
     pub(super) fn release(&mut self, var: Var) {
         self.take_out(var);
-        let loc = &mut self.locs[var as usize];
-        loc.valid = false;
-        if let Some(slot) = loc.slot
+        self.locs[var as usize].valid = false;
+        if let Some(slot) = self.locs[var as usize].slot
             && self.slots[slot as usize].protected == 0
         {
-            self.slots[slot as usize].owner = None;
-            loc.slot = None;
+            self.give(slot, None);
+            self.locs[var as usize].slot = None;
         }
     }
 
@@ -134,7 +143,7 @@ impl State {
             self.occupants[usize::from(reg)] = Some(to);
         }
         if let Some(slot) = old.slot {
-            self.slots[slot as usize].owner = Some(to);
+            self.give(slot, Some(to));
         }
         true
     }

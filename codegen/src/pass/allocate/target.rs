@@ -3,7 +3,8 @@
 use crate::isa::Op;
 use crate::isa::base::Base;
 use crate::isa::mmx_sse2::MmxSse2;
-use crate::isa::row::{PReg, R8, R9, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, RegClass};
+use crate::isa::row::{Kind, PReg, R8, R9, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, RegClass};
+use crate::isa::sse2::Sse2;
 
 /// A register file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,10 +15,20 @@ pub struct RegisterFile {
     pub registers: Vec<PReg>,
     /// Register to register.
     pub copy: Op,
-    /// Slot to register.
+    /// Slots to register, at any alignment.
     pub load: Op,
-    /// Register to slot.
+    /// Register to slots, at any alignment.
     pub store: Op,
+}
+
+impl RegisterFile {
+    /// Slots that a value of this file takes: what its store writes.
+    pub(super) fn slots(&self) -> u32 {
+        match self.store.row().operands[0].kind {
+            Kind::Mem(width) => width.bytes(64).div_ceil(8),
+            kind => unreachable!("a store to {kind:?}"),
+        }
+    }
 }
 
 /// What allocation must know of a machine.
@@ -42,11 +53,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// x86-64 under the System V convention, with the MMX registers.
+    /// x86-64 under the System V convention, with the MMX and the xmm registers, all of which are the callee's to use.
     pub fn x86_64_system_v() -> Target {
         let (copy, load, store) = (Op::Base(Base::Mov), Op::Base(Base::Load), Op::Base(Base::Store));
         let (copy32, load32) = (Op::Base(Base::Mov32), Op::Base(Base::Load32));
         let (movq, movq_load) = (Op::MmxSse2(MmxSse2::MovqMm), Op::MmxSse2(MmxSse2::MovqLoad));
+        let (movdqa, movdqu_load) = (Op::Sse2(Sse2::MovdqaXmm), Op::Sse2(Sse2::MovdquLoad));
         let numbered = |numbers: std::ops::Range<u8>| numbers.map(PReg::gpr);
         let mut registers = vec![RDI, RSI, R8, R9, PReg::gpr(10), PReg::gpr(11), RAX, RCX, RDX, RBX, RBP];
         registers.extend(numbered(12..16));
@@ -62,13 +74,20 @@ impl Target {
                     load: movq_load,
                     store: Op::MmxSse2(MmxSse2::MovqStore),
                 },
+                RegisterFile {
+                    class: RegClass::Xmm,
+                    registers: (0..16).map(PReg::xmm).collect(),
+                    copy: movdqa,
+                    load: movdqu_load,
+                    store: Op::Sse2(Sse2::MovdquStore),
+                },
             ],
             arguments: vec![RDI, RSI, RDX, RCX, R8, R9],
             result: RAX,
             callee_saved,
             stack: RSP,
             counter: RCX,
-            from_memory: vec![(copy, load), (copy32, load32), (movq, movq_load)],
+            from_memory: vec![(copy, load), (copy32, load32), (movq, movq_load), (movdqa, movdqu_load)],
             narrow: (copy32, load32),
         }
     }

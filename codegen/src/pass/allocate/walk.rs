@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
     pub(super) fn store(&self, var: Var, state: &mut State, out: &mut Out) {
         let loc = state.loc(var);
         let (Some(reg), false) = (loc.reg, loc.valid) else { return };
-        let slot = self.slot_operand(state.slot(var));
+        let slot = self.slot_operand(state.slot(var, self.file(var).slots()));
         let operands = vec![slot, Operand::Reg(self.target.register(reg))];
         out.push(Inst { op: self.file(var).store, operands, note: None });
         state.spills += 1;

@@ -4,7 +4,7 @@ use crate::ir::{Func, Inst, Mem, Operand, ParameterKind, Space, VReg, Virtual};
 use crate::isa::Op;
 use crate::isa::base::Base;
 use crate::isa::mmx_sse2::MmxSse2;
-use crate::isa::row::{Kind, RegClass};
+use crate::isa::row::RegClass;
 use crate::pass::model::CostModel;
 use crate::pass::{Resource, reads_and_writes};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +50,7 @@ impl Aliases {
     fn group(&self, space: Space) -> Option<usize> {
         match space {
             Space::Argument(argument) => self.group.get(usize::from(argument)).copied(),
-            Space::Frame | Space::Nowhere => None,
+            Space::Pointed | Space::Frame | Space::Nowhere => None,
         }
     }
 
@@ -65,7 +65,9 @@ impl Aliases {
                 let in_step = || self.single[x] && self.single[y] && self.cursor[x] == self.cursor[y];
                 a.base == b.base || (x != y && in_step())
             }
-            (Space::Frame, Space::Frame) => a.base == b.base,
+            (Space::Frame, Space::Frame) | (Space::Pointed, Space::Pointed) => a.base == b.base,
+            (Space::Pointed, Space::Argument(_)) | (Space::Argument(_), Space::Pointed) => false,
+            (Space::Pointed, Space::Frame) | (Space::Frame, Space::Pointed) => return false,
             (Space::Argument(_), Space::Frame) | (Space::Frame, Space::Argument(_)) => return false,
             // An access that names no memory may be anywhere.
             (Space::Nowhere, _) | (_, Space::Nowhere) => false,
@@ -231,11 +233,6 @@ fn touches_mmx(inst: &Inst<VReg>) -> bool {
 
 fn memory_use(inst: &Inst<VReg>, index: usize, offsets: &Offsets, limb_bits: u32) -> Option<MemoryUse> {
     let (mem, _, writes) = inst.memory()?;
-    let width =
-        inst.operands.iter().zip(inst.op.row().operands).find_map(|(operand, spec)| match (operand, spec.kind) {
-            (Operand::Mem(_), Kind::RegMem(_, width) | Kind::Mem(width)) => Some(width),
-            _ => None,
-        })?;
-    let (offset, bytes) = (offsets.of(mem), width.bytes(limb_bits));
+    let (offset, bytes) = (offsets.of(mem), inst.access()?.bytes(limb_bits));
     Some(MemoryUse { inst: index, space: mem.space, base: Resource::of(mem.base), offset, bytes, writes })
 }
