@@ -137,6 +137,7 @@ const CASES: Keys = &[
     ("kernel", Is::Text),
     ("case", Is::Text),
     ("chosen", Is::Text),
+    ("per", Is::Word(&["limb", "call"])),
     ("origin", Is::Word(ORIGINS)),
     ("reason", Is::Word(REASONS)),
     ("margin", Is::MarginOrNull),

@@ -83,6 +83,7 @@ fn every_kernel_is_read_as_written() {
                 ("rows", &strategy.rows),
                 ("overlap", &strategy.overlap),
                 ("block", &strategy.block),
+                ("split", &strategy.split),
             ];
             for (key, list) in lists {
                 let read: Vec<u64> = list.iter().map(|item| item.value.into()).collect();

@@ -56,15 +56,18 @@ fn counts(kernel: &Kernel, lengths: Lengths, depth: Depth) -> Vec<u64> {
     if let Some(exact) = lengths.exact {
         return vec![exact];
     }
-    let mut counts: Vec<u64> = (0..=3 * lengths.tails() + 2).collect();
+    let turns = 3 * lengths.tails() + 2;
+    // Tails come first: a product with a large unroll has some above the largest other length.
+    let largest = largest(kernel).max(turns).max(*range.start());
+    let mut counts: Vec<u64> = (0..=turns).collect();
     for &size in kernel.sizes {
         counts.extend([size.saturating_sub(1), size, size.saturating_add(1)]);
     }
     counts.push(*range.start());
     if depth != Depth::Quick {
-        counts.extend([100, 127, 129, 255, 257, 1000, (*range.end()).min(largest(kernel))]);
+        counts.extend([100, 127, 129, 255, 257, 1000, (*range.end()).min(largest)]);
     }
-    counts.retain(|n| range.contains(n) && *n <= largest(kernel).max(*range.start()));
+    counts.retain(|n| range.contains(n) && *n <= largest);
     counts.sort_unstable();
     counts.dedup();
     counts
