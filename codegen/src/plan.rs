@@ -215,7 +215,8 @@ fn wrong_knobs(kernel: &KernelSpec, contract: &Contract, strategy: &Strategy) ->
 }
 
 /// The points of a strategy's lists. What starts up is the first of each list but `unroll`, which says it itself; a strategy
-/// with a `startup` list also brings its exact sizes to the start-up race, each to its own size class.
+/// with a `startup` list also brings its exact sizes to the start-up race, each to its own size class, or, without loops, those
+/// that the list names.
 fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, bool)> {
     let or = |list: &[At<u32>], default: Option<u32>| -> Vec<Option<u32>> {
         if list.is_empty() { vec![default] } else { list.iter().map(|item| Some(item.value)).collect() }
@@ -231,7 +232,11 @@ fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, 
             extents.push((Extent::Unrolled(unroll.value), *live, at_startup));
         }
     }
-    extents.extend(strategy.exact.iter().map(|limbs| (Extent::Exact(limbs.value), false, !startup.is_empty())));
+    let loops = !strategy.unroll.is_empty();
+    extents.extend(strategy.exact.iter().map(|limbs| {
+        let at_startup = if loops { !startup.is_empty() } else { startup.contains(&limbs.value) };
+        (Extent::Exact(limbs.value), false, at_startup)
+    }));
     if extents.is_empty() {
         extents.push((Extent::Whole, false, true));
     }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
-use kiln_kernels::catalogue::{Entry, Kernel, Origin};
+use kiln_kernels::catalogue::{Entry, Kernel, Origin, Variant};
 
 use crate::candidate::Candidate;
 use crate::detect;
@@ -55,8 +55,11 @@ struct Class {
 impl KernelSlots {
     fn new(kernel: &'static Kernel, runtime: &'static Runtime) -> KernelSlots {
         let allowed = |name| !runtime.deny.iter().any(|glob| glob.matches(name));
-        let mut variants = kernel.variants.iter();
-        let portable = variants.find(|v| v.origin == Origin::Portable && v.exact.is_none() && allowed(v.name));
+        let portable = |startup: bool| {
+            let fits = |v: &&Variant| v.origin == Origin::Portable && v.exact.is_none() && (v.startup || !startup);
+            kernel.variants.iter().filter(fits).find(|v| allowed(v.name))
+        };
+        let portable = portable(true).or_else(|| portable(false));
         // Without a portable variant that may be used the reference serves: slow, and the right answer.
         let start = portable.map_or(kernel.reference, |variant| variant.entry).address().cast_mut();
         let mut sizes = kernel.sizes.to_vec();

@@ -349,7 +349,13 @@ impl fmt::Debug for Tuner {
     }
 }
 
-/// The portable variant's place in the catalogue.
+/// The portable variant's place in the catalogue: that of the start-up race, if there is one.
 fn portable(contestants: &[Contestant]) -> Option<usize> {
-    contestants.iter().position(|contestant| contestant.candidate.origin() == Origin::Portable)
+    let find = |startup: bool| {
+        contestants.iter().position(|contestant| {
+            let candidate = &contestant.candidate;
+            candidate.origin() == Origin::Portable && (candidate.startup() || !startup)
+        })
+    };
+    find(true).or_else(|| find(false))
 }

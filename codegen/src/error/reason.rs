@@ -244,10 +244,12 @@ pub enum Reason {
         /// The largest it allows.
         max: u64,
     },
-    /// A start-up choice that is not among the unroll factors.
-    NotInUnroll {
+    /// A start-up choice that is not among those of the list that it chooses from.
+    NotInList {
         /// The choice.
         got: u32,
+        /// The list's key.
+        list: &'static str,
     },
     /// A strategy's `requires` is not what its instructions need.
     RequiresDiffers {
@@ -363,7 +365,7 @@ impl fmt::Display for Reason {
             Reason::OutsideCount { label, got, count, min, max } => {
                 write!(f, "{label} must be between {min} and {max}, as `{count}` is, got {got}")
             }
-            Reason::NotInUnroll { got } => write!(f, "startup has {got}, which is not in unroll"),
+            Reason::NotInList { got, list } => write!(f, "startup has {got}, which is not in {list}"),
             Reason::RequiresDiffers { stated, computed } => write!(
                 f,
                 "requires says {}, but the emitted instructions need {}",

@@ -19,8 +19,8 @@ pub struct CostModel {
     pub cost: BTreeMap<String, (u32, f64)>,
 }
 
-/// Places by which a seed moves an instruction, less one.
-const SHAKE: u32 = 7;
+/// By how many places a seed may move an instruction, less one: some seeds shake gently, others hard.
+const SHAKES: [u32; 4] = [2, 3, 5, 8];
 
 impl CostModel {
     /// A model with only the defaults of the classes: a current 4-wide core.
@@ -30,7 +30,7 @@ impl CostModel {
 
     /// The source's order, shaken by a seed.
     pub fn shaken(seed: u32) -> CostModel {
-        CostModel { window: SHAKE, seed: Some(seed), ..CostModel::generic() }
+        CostModel { window: SHAKES[seed as usize % SHAKES.len()], seed: Some(seed), ..CostModel::generic() }
     }
 
     /// How far an instruction is moved by the seed, if there is one.

@@ -317,9 +317,10 @@ impl Check<'_> {
         let exact = items(&table.exact);
         let startup = items(&table.startup);
         let loops = table.unroll.is_some() || self.damage.hit(&table.span, "unroll");
-        if !self.damage.hit(&table.span, "unroll") && counted != Counted::No {
-            for choice in startup.iter().filter(|choice| !unroll.contains(choice)) {
-                self.report(choice.span.clone(), Reason::NotInUnroll { got: choice.value }, None);
+        let (list, choices) = if table.unroll.is_some() { ("unroll", &unroll) } else { ("exact", &exact) };
+        if !["unroll", "exact"].iter().any(|key| self.damage.hit(&table.span, key)) && counted != Counted::No {
+            for choice in startup.iter().filter(|choice| !choices.contains(choice)) {
+                self.report(choice.span.clone(), Reason::NotInList { got: choice.value, list }, None);
             }
         }
         if let Some(back_edge) = table.back_edge.as_ref().filter(|_| !loops) {

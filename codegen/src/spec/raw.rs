@@ -120,7 +120,8 @@ pub(crate) struct StrategyTable {
     /// Fully unrolled for one number of limbs: no loop, no tail.
     #[schemars(length(min = 1), inner(range(min = 1, max = 64)), extend("uniqueItems" = true))]
     pub exact: List<u32>,
-    /// Which of `unroll` race at start-up; the others race when tuning.
+    /// Which of `unroll` race at start-up, and all of `exact` then; without `unroll`, which of `exact`. The others race when
+    /// tuning.
     #[schemars(length(min = 1), inner(range(min = 1, max = 64)), extend("uniqueItems" = true))]
     pub startup: List<u32>,
     /// Whether the carry flags stay live from one turn of the loop to the next; `folded` when absent.

@@ -37,8 +37,9 @@ const SQUARE: &[Role] = &[limbs("r", Out, "2n"), limbs("a", In, "n"), count("n")
 const ROW: &[Knob] = &[Knob::Unroll, Knob::Exact];
 const ROW_LIVE: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::BackEdge];
 const LOOP: &[Knob] = &[Knob::Unroll];
-const BLOCKS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Block, Knob::Split];
-const EXACT: &[Knob] = &[Knob::Exact, Knob::Split];
+const BLOCKS: &[Knob] = &[Knob::Unroll, Knob::Exact, Knob::Block];
+const EXACT: &[Knob] = &[Knob::Exact];
+const SPLIT: &[Knob] = &[Knob::Exact, Knob::Split];
 const NONE: &[Knob] = &[];
 
 /// A contract with its strategies: word, parameters, lowering.
@@ -74,6 +75,7 @@ pub const CONTRACTS: &[Contract] = &[
         "mul" ROW: scale::row::<scale::MulAdc, scale::Sub>,
         "mulx" ROW: scale::row::<scale::Mulx, scale::Sub>,
         "mulx_adx" ROW_LIVE: scale::row::<scale::MulxAdx, scale::Sub>,
+        "mulx_sbb" ROW_LIVE: scale::row::<scale::MulxSbb, scale::Sub>,
     }),
     contract!("limb32.mul", 32, SET, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Set>,
@@ -103,6 +105,7 @@ pub const CONTRACTS: &[Contract] = &[
         "portable" LOOP: propagate::row::<scale::Portable>,
         "mul" LOOP: propagate::row::<wide::Wide<Gpr>>,
         "sse2_mmx" LOOP: propagate::row::<wide::Wide<Mmx>>,
+        "sse2_xmm" LOOP: propagate::row::<xmm::Pmuludq>,
     }),
     contract!("limb64.sqr_add_prop", 64, SQUARES_ON, true, {
         "portable" LOOP: propagate::squares::<square::PortableSquares>,
@@ -138,12 +141,15 @@ pub const CONTRACTS: &[Contract] = &[
         "mulx" ROW: product::by_rows::<scale::Mulx>,
         "mulx_adx" ROW: product::by_rows::<scale::MulxAdx>,
         "mulx_adx_block" BLOCKS: block::product,
+        "mulx_adx_split" SPLIT: block::product,
         "sse2_mmx" ROW: product::by_rows::<wide::Wide<Mmx>>,
+        "sse2_xmm" ROW: product::by_rows::<xmm::Pmuludq>,
     }),
     contract!("limb32.mul_nxn", 32, PRODUCT, false, {
         "portable" ROW: product::by_rows::<scale::Portable>,
         "mul" ROW: product::by_rows::<wide::Wide<Gpr>>,
         "sse2_mmx" ROW: product::by_rows::<wide::Wide<Mmx>>,
+        "sse2_xmm" ROW: product::by_rows::<xmm::Pmuludq>,
     }),
     contract!("limb64.sqr_n", 64, SQUARE, false, {
         "portable" ROW: product::square_by_rows::<scale::Portable, square::PortableSquares>,
@@ -151,12 +157,15 @@ pub const CONTRACTS: &[Contract] = &[
         "mulx" ROW: product::square_by_rows::<scale::Mulx, square::MulxSquares>,
         "mulx_adx" ROW: product::square_by_rows::<scale::MulxAdx, square::MulxAdxSquares>,
         "mulx_adx_block" EXACT: block_square::square,
+        "mulx_adx_split" SPLIT: block_square::square,
         "sse2_mmx" ROW: product::square_by_rows::<wide::Wide<Mmx>, wide::WideSquares<Mmx>>,
+        "sse2_xmm" ROW: product::square_by_rows::<xmm::Pmuludq, wide::WideSquares<Gpr>>,
     }),
     contract!("limb32.sqr_n", 32, SQUARE, false, {
         "portable" ROW: product::square_by_rows::<scale::Portable, square::PortableSquares>,
         "mul" ROW: product::square_by_rows::<wide::Wide<Gpr>, wide::WideSquares<Gpr>>,
         "sse2_mmx" ROW: product::square_by_rows::<wide::Wide<Mmx>, wide::WideSquares<Mmx>>,
+        "sse2_xmm" ROW: product::square_by_rows::<xmm::Pmuludq, wide::WideSquares<Gpr>>,
     }),
     contract!("limb64.reciprocal", 64, RECIPROCAL, true, {
         "portable" NONE: divide::reciprocal::<words::Portable>,

@@ -6,7 +6,6 @@ use super::scale::{self, Combine, Multiplier, Row, Scale};
 use super::square::Squares;
 use super::walk::{Carry, Cut};
 use crate::family::{Contract, Extent, Lowering};
-use crate::ir::typed::{Gpr, Place};
 use crate::ir::{Builder, Func, Virtual};
 
 fn unroll(lowering: &Lowering<'_>) -> u32 {
@@ -14,16 +13,6 @@ fn unroll(lowering: &Lowering<'_>) -> u32 {
         Extent::Unrolled(unroll) => unroll,
         Extent::Whole | Extent::Exact(_) => unreachable!("a row of two counts is a loop"),
     }
-}
-
-/// The carry through the `more` limbs at `r`, one at a time.
-fn onward(b: &mut Builder, r: &Limbs, more: Gpr, absorb: impl FnOnce(&mut Builder, Place)) {
-    b.when_nonzero(more, |b| {
-        b.counted(more, |b| {
-            absorb(b, r.limb(b, 0));
-            r.advance(b, 1);
-        });
-    });
 }
 
 /// r := r + a w, where r has `more` limbs beyond those of a.
@@ -39,7 +28,7 @@ pub(super) fn row<S: Scale>(contract: &Contract, lowering: &Lowering<'_>) -> Fun
     let state = S::new(b);
     state.begin(b, multiplier);
     scale::walk(b, &cut, &state, &Row { r, a }, Combine::Add, None);
-    onward(b, &r, more, |b, limb| state.absorb(b, limb));
+    b.when_nonzero(more, |b| state.absorb(b, &r, more));
     let carry = state.carry(b);
     state.leave(b);
     builder.finish(Some(carry), None)
@@ -61,7 +50,7 @@ pub(super) fn squares<S: Squares>(contract: &Contract, lowering: &Lowering<'_>) 
         a.advance(b, k);
     };
     cut.walk(b, group, |_| {}, group, |_| {});
-    onward(b, &r, more, |b, limb| state.absorb(b, limb));
+    b.when_nonzero(more, |b| state.absorb(b, &r, more));
     let carry = state.carry(b);
     state.leave(b);
     builder.finish(Some(carry), None)

@@ -13,7 +13,7 @@ use super::walk::{Carry, Cut};
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::{Gpr, Place, Val};
 use crate::ir::{Builder, Func, VReg, Virtual};
-use crate::isa::row::{CO, RAX, RDX};
+use crate::isa::row::{CF, CO, FlagSet, RAX, RDX};
 
 /// What becomes of the product.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,8 +83,8 @@ pub(super) trait Scale: Sized {
     fn store_carry(&self, b: &mut Builder, to: Place);
     /// Stores a limb of 0.
     fn store_zero(&self, b: &mut Builder, to: Place);
-    /// limb := limb + carry, and the carry is what goes out of that.
-    fn absorb(&self, b: &mut Builder, limb: Place);
+    /// Adds the carry limb to `more` limbs at r, at least one, one after the other; the carry is then what goes out of them.
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr);
     /// Gives the carry limb, zero-extended, in a register that can be returned.
     fn carry(&self, b: &mut Builder) -> VReg;
     /// Ends the use of the register file, after the last row.
@@ -94,6 +94,8 @@ pub(super) trait Scale: Sized {
 /// What is set up before a loop that keeps its carries in the flags (`open`), a group that takes the flags as they are and
 /// leaves them (`group`), and what is folded in after the loop (`close`).
 pub(super) struct LiveGroup<S> {
+    /// The flags that hold carries.
+    pub flags: FlagSet,
     pub open: fn(&S, &mut Builder),
     pub group: fn(&S, &mut Builder, &Row, u32, Combine),
     pub close: fn(&S, &mut Builder),
@@ -120,7 +122,7 @@ pub(super) fn row<S: Scale, C: Combining>(contract: &Contract, lowering: &Loweri
         }
         Extent::Unrolled(unroll) => {
             let live = S::LIVE.filter(|_| parameters.live);
-            let control = if live.is_some() { Carry::Live(CO) } else { Carry::Folded };
+            let control = live.as_ref().map_or(Carry::Folded, |live| Carry::Live(live.flags));
             let cut = Cut::new(b, n, lowering.arguments[2].count.1, unroll, control);
             let state = S::new(b);
             state.begin(b, multiplier);
@@ -243,12 +245,8 @@ impl Scale for Portable {
         b.p_store(to, self.zero);
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        let [r, sum, out] = [(); 3].map(|()| b.val());
-        b.p_load(r, limb);
-        b.p_add_carry(sum, out, r, self.carry, self.zero);
-        b.p_store(limb, sum);
-        b.p_copy(self.carry, out);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb_val(b, r, more, self.carry, self.zero);
     }
 
     fn carry(&self, _: &mut Builder) -> VReg {
@@ -256,10 +254,28 @@ impl Scale for Portable {
     }
 }
 
-/// `limb := limb + carry; carry := carry out`, on general registers.
-fn absorb(b: &mut Builder, limb: Place, carry: Gpr) {
-    b.add_mr(limb, carry);
-    b.mov_imm32(carry, 0);
+/// The carry through limbs, as values.
+pub(super) fn absorb_val(b: &mut Builder, r: &Limbs, more: Gpr, carry: Val, zero: Val) {
+    b.counted(more, |b| {
+        let [limb, sum, out] = [(); 3].map(|()| b.val());
+        b.p_load(limb, r.limb(b, 0));
+        b.p_add_carry(sum, out, limb, carry, zero);
+        b.p_store(r.limb(b, 0), sum);
+        b.p_copy(carry, out);
+        r.advance(b, 1);
+    });
+}
+
+/// The carry through limbs, in CF from one to the next: the carry limb is added to the first, and 0 to the others.
+pub(super) fn absorb_gpr(b: &mut Builder, r: &Limbs, more: Gpr, carry: Gpr) {
+    let clear = b.gpr();
+    b.note("no carry in CF yet");
+    b.xor32(clear, clear);
+    b.counted_keeping(more, CF, |b| {
+        b.adc_mr(r.limb(b, 0), carry);
+        b.mov_imm32(carry, 0);
+        r.advance(b, 1);
+    });
     b.adc_ri(carry, 0);
 }
 
@@ -325,8 +341,8 @@ impl Scale for MulAdc {
         store_zero(b, to);
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        absorb(b, limb, self.carry);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb_gpr(b, r, more, self.carry);
     }
 
     fn carry(&self, _: &mut Builder) -> VReg {
@@ -424,8 +440,8 @@ impl Scale for Mulx {
         store_zero(b, to);
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        absorb(b, limb, self.carry);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb_gpr(b, r, more, self.carry);
     }
 
     fn carry(&self, _: &mut Builder) -> VReg {
@@ -509,7 +525,7 @@ impl Scale for MulxAdx {
     }
 
     const LIVE: Option<LiveGroup<MulxAdx>> =
-        Some(LiveGroup { open: MulxAdx::clear, group: MulxAdx::chains, close: MulxAdx::fold });
+        Some(LiveGroup { flags: CO, open: MulxAdx::clear, group: MulxAdx::chains, close: MulxAdx::fold });
 
     fn store_carry(&self, b: &mut Builder, to: Place) {
         b.store(to, self.carry);
@@ -519,8 +535,101 @@ impl Scale for MulxAdx {
         store_zero(b, to);
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        absorb(b, limb, self.carry);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb_gpr(b, r, more, self.carry);
+    }
+
+    fn carry(&self, _: &mut Builder) -> VReg {
+        self.carry.0
+    }
+}
+
+/// Differences with a borrow that stays in CF over any number of limbs, while OF adds up the products of a few limbs at a time:
+/// `sbb` writes OF, so that chain begins anew with each pass.
+pub(super) struct MulxSbb {
+    w: Gpr,
+    carry: Gpr,
+}
+
+/// Limbs of a pass: their products wait in registers.
+const SBB_PASS: u32 = 4;
+
+impl MulxSbb {
+    fn open(&self, b: &mut Builder) {
+        let clear = b.gpr();
+        b.note("no borrow yet");
+        b.xor32(clear, clear);
+    }
+
+    fn close(&self, b: &mut Builder) {
+        b.note("the borrow into the carry limb");
+        b.adc_ri(self.carry, 0);
+    }
+
+    fn chain(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
+        assert!(combine == Combine::Sub, "a strategy of differences");
+        for first in (0..k).step_by(SBB_PASS as usize) {
+            let clear = b.gpr();
+            b.note("OF := 0, and CF stays");
+            b.mov_imm32(clear, 2);
+            b.dec(clear);
+            let pass = first..k.min(first + SBB_PASS);
+            let mut high = self.carry;
+            let mut lows = Vec::new();
+            for i in pass.clone() {
+                let (lo, hi) = (b.gpr(), b.gpr());
+                b.mulx(hi, lo, row.a(b, i), self.w);
+                b.adox(lo, high);
+                lows.push(lo);
+                high = hi;
+            }
+            let zero = b.gpr();
+            b.mov_imm32(zero, 0);
+            b.adox(high, zero);
+            b.mov(self.carry, high);
+            for (i, lo) in pass.zip(lows) {
+                b.sbb_mr(row.r(b, i), lo);
+            }
+        }
+    }
+}
+
+impl Scale for MulxSbb {
+    type Multiplier = Gpr;
+
+    fn new(b: &mut Builder) -> MulxSbb {
+        MulxSbb { w: b.pinned(RDX), carry: b.gpr() }
+    }
+
+    fn begin(&self, b: &mut Builder, multiplier: Gpr) {
+        b.mov(self.w, multiplier);
+        b.mov_imm32(self.carry, 0);
+    }
+
+    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
+        b.load(self.w, multiplier);
+        b.mov_imm32(self.carry, 0);
+    }
+
+    fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
+        self.open(b);
+        self.chain(b, row, k, combine);
+        self.close(b);
+    }
+
+    const LIVE: Option<LiveGroup<MulxSbb>> =
+        Some(LiveGroup { flags: CF, open: MulxSbb::open, group: MulxSbb::chain, close: MulxSbb::close });
+
+    fn store_carry(&self, b: &mut Builder, to: Place) {
+        b.store(to, self.carry);
+    }
+
+    fn store_zero(&self, b: &mut Builder, to: Place) {
+        store_zero(b, to);
+    }
+
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb_gpr(b, r, more, self.carry);
     }
 
     fn carry(&self, _: &mut Builder) -> VReg {

@@ -1,6 +1,7 @@
 //! Squares of the limbs of a number, added to a number of twice as many limbs: r := r + sum a_i^2 B^(2i).
 
 use super::Limbs;
+use super::scale::{absorb_gpr, absorb_val};
 use crate::ir::typed::{Gpr, Place, Val};
 use crate::ir::{Builder, VReg};
 use crate::isa::row::{RAX, RDX};
@@ -13,8 +14,8 @@ pub(super) trait Squares: Sized {
     fn group(&self, b: &mut Builder, r: &Limbs, a: &Limbs, k: u32);
     /// r := 2 r + squares over `k` limbs of a and 2k of r. A strategy uses this or [`Squares::group`] in one function.
     fn double(&self, b: &mut Builder, r: &Limbs, a: &Limbs, k: u32);
-    /// limb := limb + carry, and the carry is what goes out of that.
-    fn absorb(&self, b: &mut Builder, limb: Place);
+    /// Adds the carry to `more` limbs at r, at least one, one after the other; it is then what goes out of them.
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr);
     /// The carry, zero-extended, in a register that can be returned.
     fn carry(&self, b: &mut Builder) -> VReg;
     /// Ends the use of the register file.
@@ -75,12 +76,8 @@ impl Squares for PortableSquares {
         }
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        let [r, sum, out] = [(); 3].map(|()| b.val());
-        b.p_load(r, limb);
-        b.p_add_carry(sum, out, r, self.carry, self.zero);
-        b.p_store(limb, sum);
-        b.p_copy(self.carry, out);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb_val(b, r, more, self.carry, self.zero);
     }
 
     fn carry(&self, _: &mut Builder) -> VReg {
@@ -92,12 +89,6 @@ fn no_carry(b: &mut Builder) -> Gpr {
     let carry = b.gpr();
     b.mov_imm32(carry, 0);
     carry
-}
-
-fn absorb(b: &mut Builder, limb: Place, carry: Gpr) {
-    b.add_mr(limb, carry);
-    b.mov_imm32(carry, 0);
-    b.adc_ri(carry, 0);
 }
 
 /// `mul` writes the flags, so the carry goes through a register at each limb.
@@ -148,8 +139,8 @@ impl Squares for MulSquares {
         }
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        absorb(b, limb, self.carry);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb_gpr(b, r, more, self.carry);
     }
 
     fn carry(&self, _: &mut Builder) -> VReg {
@@ -224,8 +215,8 @@ impl Squares for MulxSquares {
         }
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        absorb(b, limb, self.carry);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb_gpr(b, r, more, self.carry);
     }
 
     fn carry(&self, _: &mut Builder) -> VReg {
@@ -280,8 +271,8 @@ impl Squares for MulxAdxSquares {
         b.adox(self.carry, zero);
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        absorb(b, limb, self.carry);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb_gpr(b, r, more, self.carry);
     }
 
     fn carry(&self, _: &mut Builder) -> VReg {

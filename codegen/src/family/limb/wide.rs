@@ -204,8 +204,8 @@ impl<T: WideRegister> Scale for Wide<T> {
         b.store32(to, self.zero);
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        absorb(b, limb, self.carry);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb(b, r, more, self.carry);
     }
 
     fn carry(&self, b: &mut Builder) -> VReg {
@@ -217,12 +217,16 @@ impl<T: WideRegister> Scale for Wide<T> {
     }
 }
 
-fn absorb<T: WideRegister>(b: &mut Builder, limb: Place, carry: T) {
-    let r = T::new(b);
-    r.load(b, limb);
-    carry.add(b, r);
-    carry.store(b, limb);
-    carry.shift(b);
+/// The carry through limbs: the high half of each sum.
+pub(super) fn absorb<T: WideRegister>(b: &mut Builder, r: &Limbs, more: Gpr, carry: T) {
+    b.counted(more, |b| {
+        let limb = T::new(b);
+        limb.load(b, r.limb(b, 0));
+        carry.add(b, limb);
+        carry.store(b, r.limb(b, 0));
+        carry.shift(b);
+        r.advance(b, 1);
+    });
 }
 
 /// Squares of limbs, added to a number of twice as many limbs.
@@ -276,8 +280,8 @@ impl<T: WideRegister> Squares for WideSquares<T> {
         }
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        absorb(b, limb, self.carry);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb(b, r, more, self.carry);
     }
 
     fn carry(&self, b: &mut Builder) -> VReg {

@@ -17,6 +17,7 @@
 //! products by `movq`; r added to the even products as a vector, which must wait when r was stored just before.)
 
 use super::scale::{Combine, Row, Scale};
+use super::{Limbs, wide};
 use crate::ir::typed::{Gpr, GprOrMem, Place, Xmm};
 use crate::ir::{Builder, VReg};
 
@@ -267,12 +268,8 @@ impl Scale for Pmuludq {
         b.store32(to, zero);
     }
 
-    fn absorb(&self, b: &mut Builder, limb: Place) {
-        let r = b.gpr();
-        b.load32(r, limb);
-        b.add(self.carry, r);
-        b.store32(limb, self.carry);
-        b.shr(self.carry, 32);
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        wide::absorb(b, r, more, self.carry);
     }
 
     fn carry(&self, _: &mut Builder) -> VReg {
