@@ -1,10 +1,13 @@
 //! Runs the command line as a person or a script does: words and variables in; exit status, output and errors out.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use kiln_codegen::plan::plans;
+use kiln_runtime::provide::Provider;
 use serde_json::Value;
 
 use crate::tools::Scratch;
@@ -185,20 +188,52 @@ impl Folder {
         self
     }
 
-    /// The folder with more variants of `limb64.mul_add` than are shipped: unrolls 3, 5 and 12, the exact size 6, and for
-    /// `mul` a schedule for a CPU of the folder's own, `mine`.
+    /// The folder with more variants of `limb64.mul_add` than are shipped: for each strategy but the portable one the unrolls
+    /// 3, 5 and 12 and the exact size 6, and for `mul` a schedule for a CPU of the folder's own, `mine`.
     ///
     /// # Panics
     /// When it cannot be written.
     pub fn with_more_variants(test: &str) -> Folder {
-        let startup = "exact = [4, 8, 16, 32]\nstartup = [4]\n";
-        let scheduled = format!("{startup}schedule = [\"generic\", \"mine\"]\n");
-        let changes = [
-            (startup, scheduled.as_str()),
-            ("unroll = [1, 2, 4, 8, 16]", "unroll = [1, 2, 3, 4, 5, 8, 12, 16]"),
-            ("exact = [4, 8, 16, 32]", "exact = [4, 6, 8, 16, 32]"),
-        ];
-        Folder::new(test).with_shipped("kernels/limb64_mul_add.toml", &changes).with_file("cpus/mine.toml", MINE)
+        let file = "kernels/limb64_mul_add.toml";
+        let shipped = fs::read_to_string(shipped_specs().join(file)).expect("a shipped spec");
+        let (head, strategies) = shipped.split_once("[[strategy]]").expect("strategies");
+        let more = |strategy: &str| -> String {
+            if strategy.contains("name = \"portable\"") {
+                return strategy.to_owned();
+            }
+            let list = |line: &str, extra: &[u32]| {
+                let (key, list) = line.split_once('[').expect("a list");
+                let list = list.split(']').next().expect("an end");
+                let mut numbers: Vec<u32> =
+                    list.split(',').map(|word| word.trim().parse().expect("a number")).collect();
+                numbers.extend(extra);
+                numbers.sort_unstable();
+                numbers.dedup();
+                let own = strategy.contains("name = \"mul\"") && key.starts_with("unroll");
+                format!("{key}{numbers:?}{}", if own { "\nschedule = [\"generic\", \"mine\"]" } else { "" })
+            };
+            let line = |line: &str| match line.split_once(' ').map_or(line, |(key, _)| key) {
+                "unroll" => list(line, &[3, 5, 12]),
+                "exact" => list(line, &[6]),
+                _ => line.to_owned(),
+            };
+            strategy.lines().map(line).collect::<Vec<_>>().join("\n")
+        };
+        let strategies: Vec<String> = strategies.split("[[strategy]]").map(more).collect();
+        let text = format!("{head}[[strategy]]{}\n", strategies.join("\n[[strategy]]"));
+        Folder::new(test).with_file(file, &text).with_file("cpus/mine.toml", MINE)
+    }
+
+    /// The variants that the folder asks for and that are not shipped.
+    ///
+    /// # Panics
+    /// When the folder cannot be used.
+    pub fn new_variants(&self) -> BTreeSet<String> {
+        let provider = Provider::with_folder(&self.path()).expect("a folder of specs");
+        let plans = plans(provider.specs()).expect("plans");
+        let shipped: BTreeSet<&str> =
+            kiln_kernels::kernels().flat_map(|kernel| kernel.variants.iter().map(|variant| variant.name)).collect();
+        plans.into_iter().map(|plan| plan.name).filter(|name| !shipped.contains(name.as_str())).collect()
     }
 
     /// Where it is.

@@ -1,22 +1,35 @@
 //! Support for Kiln's tests: what more than one test file needs.
 //!
-//! `unsafe` is in `forms`, `mutants` and `refusal` alone: they call entries, vouch for generated functions, and ask the
-//! system to refuse executable memory.
+//! `unsafe` is in `faults`, `forms`, `mutants`, `refusal`, `runs` and `trial` alone: they vouch for generated functions, ask the system
+//! to refuse executable memory, and call entries.
 
+#[forbid(unsafe_code)]
+pub mod answers;
 #[forbid(unsafe_code)]
 pub mod cli;
 #[forbid(unsafe_code)]
 pub mod decode;
 #[forbid(unsafe_code)]
+pub mod edits;
+#[forbid(unsafe_code)]
 pub mod encoding_cases;
+pub mod faults;
 pub mod forms;
 pub mod mutants;
+#[forbid(unsafe_code)]
+pub mod operands;
+#[forbid(unsafe_code)]
+pub mod patterns;
 pub mod refusal;
+pub mod runs;
 #[forbid(unsafe_code)]
 pub mod sample_functions;
+#[forbid(unsafe_code)]
+pub mod skips;
 #[forbid(unsafe_code)]
 pub mod spec_cases;
 #[forbid(unsafe_code)]
 pub mod tools;
+pub mod trial;
 
 pub use decode::disassemble;

@@ -1,5 +1,6 @@
 //! Faulty kernels, each a shipped variant with one thing changed after allocation: what verification must catch.
 
+use crate::edits::{inst, reg};
 use crate::forms;
 use kiln_codegen::compile::{Compiled, Form};
 use kiln_codegen::ir::{Control, Func, Inst, Loop, Mem, Node, Operand, Physical, Space};
@@ -123,14 +124,6 @@ impl Mutant {
         // instructions it consists of. It is wrong in what it computes, which `made` allows.
         Ok(unsafe { Candidate::made(made, code.entries()[0]) })
     }
-}
-
-fn reg(reg: PReg) -> Operand<PReg> {
-    Operand::Reg(reg)
-}
-
-fn inst(op: Base, operands: Vec<Operand<PReg>>) -> Inst<PReg> {
-    Inst { op: Op::Base(op), operands, note: None }
 }
 
 fn prepend(body: &mut Vec<Node<PReg>>, node: Node<PReg>) {

@@ -1,7 +1,8 @@
 //! Allocated functions, written by hand, with every kind of node and of line.
 
 use kiln_codegen::ir::{
-    Control, Frame, Func, Inst, Loop, Mem, Node, Operand, Parameter, ParameterKind, Physical, Space, SubId, When,
+    Control, Frame, Func, Inst, Length, Loop, Mem, Node, Operand, Parameter, ParameterKind, Physical, Space, SubId,
+    When,
 };
 use kiln_codegen::isa::Op;
 use kiln_codegen::isa::base::Base;

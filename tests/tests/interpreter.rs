@@ -205,6 +205,8 @@ fn cases() -> Vec<Case> {
         case("test_ri", |b, t| { b.test_ri(t.a, SMALL); vec![t.a] }, |a, _, _, _| logic(a)),
         case("inc", |b, t| { b.inc(t.a); vec![t.a] }, |a, _, c, _| { let (v, _, o) = sum(a, 1, false); (v, Some(c), o) }),
         case("dec", |b, t| { b.dec(t.a); vec![t.a] }, |a, _, c, _| { let (v, _, o) = difference(a, 1, false); (v, Some(c), o) }),
+        case("sub_mr", |b, t| { b.sub_mr(t.memory[0], t.b); b.load(t.a, t.memory[0]); vec![t.a] }, |a, y, _, _| difference(a, y, false)),
+        case("sbb_mr", |b, t| { b.sbb_mr(t.memory[0], t.b); b.load(t.a, t.memory[0]); vec![t.a] }, |a, y, c, _| difference(a, y, c)),
         case("neg", |b, t| { b.neg(t.a); vec![t.a] }, |a, _, _, _| difference(0, a, false)),
         case("not", |b, t| { b.not(t.a); vec![t.a] }, |a, _, c, o| kept(vec![u64::MAX - a], c, o)),
         // 2^k a, a / 2^k, floor(a / 2^k); the count is taken mod 64, and 0 keeps the flags.
@@ -398,10 +400,16 @@ proptest! {
         let cut = |value: u64| if narrow { value % (1 << 32) } else { value };
         let limbs = portable(bits, cut(a), cut(b), carry).map(|outcome| outcome.memories[0].clone());
         let bytes = bits as usize / 8;
-        let wide = u128::from(cut(a)) * u128::from(cut(b));
-        let total = u128::from(cut(a)) + u128::from(cut(b)) + u128::from(carry);
+        let (wide_a, wide_b) = (u128::from(cut(a)), u128::from(cut(b)));
+        let (wide, total) = (wide_a * wide_b, wide_a + wide_b + u128::from(carry));
         let add = u128::from(cut(a) / 2) + u128::from(carry);
-        let expected = [wide, wide >> bits, total, total >> bits, add, 7];
+        let borrowed = wide_a + (1 << bits) - wide_b - u128::from(carry);
+        let (dividend, by) = ((wide_a / 2) << bits | wide_b, wide_b | 1 << (bits - 1));
+        let expected = [
+            wide, wide >> bits, total, total >> bits, add, 7,
+            borrowed, u128::from(borrowed >> bits == 0), wide_a + wide_b, wide_a + (1 << bits) - wide_b, wide,
+            wide_a & wide_b, wide_a | wide_b, wide_a ^ wide_b, wide_a << 5, wide_a >> 1, dividend / by, dividend % by,
+        ];
         let expected: Vec<u8> = expected.iter().flat_map(|limb| limb.to_le_bytes()[..bytes].to_vec()).collect();
         prop_assert_eq!(limbs, Ok(expected));
     }
@@ -411,13 +419,17 @@ fn inst(op: Portable, operands: Vec<Operand<VReg>>) -> (Op, Vec<Operand<VReg>>) 
     (Op::Portable(op), operands)
 }
 
-/// Stores a * b (two limbs), a + b + carry (two), a / 2 + carry, and 7.
+/// How many limbs the function of portable operations stores.
+const STORED: usize = 18;
+
+/// Stores a * b (two limbs), a + b + carry (two), a / 2 + carry, 7, a - b - carry (two), and what each of the other operations
+/// makes of a and b; a division last.
 fn portable(bits: u32, a: u64, b: u64, carry: u64) -> Result<Outcome, Fault> {
     let func = portable_function(bits, Portable::Add);
     let half = Argument::Integer(a / 2);
     let [a, b, carry] = [a, b, carry].map(Argument::Integer);
-    let memory = Argument::Pointer { bytes: vec![0; 6 * bits as usize / 8] };
-    run(&func, &Call::new(vec![memory, Argument::Integer(6), a, b, carry, half]))
+    let memory = Argument::Pointer { bytes: vec![0; STORED * bits as usize / 8] };
+    run(&func, &Call::new(vec![memory, Argument::Integer(STORED as u64), a, b, carry, half]))
 }
 
 fn portable_function(bits: u32, sum: Portable) -> Func<Virtual> {
@@ -436,7 +448,25 @@ fn portable_function(bits: u32, sum: Portable) -> Func<Virtual> {
     f.push(op, operands);
     f.p_constant(seven, 7i64);
     f.p_copy(copy, seven);
-    for (index, val) in [lo, hi, dst, over, add, copy].into_iter().enumerate() {
+    let [less, under, sum, difference, low, both, either, one, up, down, top, by, quotient, rest] =
+        [(); 14].map(|()| f.val());
+    f.p_sub_borrow(less, under, a, b, carry);
+    f.p_wrap_add(sum, a, b);
+    f.p_wrap_sub(difference, a, b);
+    f.p_mul_low(low, a, b);
+    f.p_and(both, a, b);
+    f.p_or(either, a, b);
+    f.p_xor(one, a, b);
+    f.p_shl(up, a, 5i32);
+    f.p_shr(down, a, 1i32);
+    // By what is at least 2^(w - 1), of a high limb below that.
+    f.p_constant(top, 1i64 << (bits - 1));
+    f.p_or(by, b, top);
+    f.p_div_wide(quotient, rest, down, b, by);
+    let all =
+        [lo, hi, dst, over, add, copy, less, under, sum, difference, low, both, either, one, up, down, quotient, rest];
+    assert_eq!(all.len(), STORED);
+    for (index, val) in all.into_iter().enumerate() {
         let place = f.at(0, out, index as i32 * (bits / 8) as i32);
         f.p_store(place, val);
         f.p_load(again, place);
@@ -461,11 +491,33 @@ fn every_operation_has_a_case() {
 }
 
 #[test]
+fn a_portable_borrow_is_a_bit_and_a_quotient_must_fit() {
+    let fault = |build: &dyn Fn(&mut Builder, Val)| {
+        let mut f = Builder::new("portable", 64);
+        let (three, out) = (f.val(), f.val());
+        f.p_constant(three, 3i64);
+        build(&mut f, three);
+        f.p_copy(out, three);
+        run(&f.finish(Some(out.0), None), &Call::new(vec![]))
+    };
+    let borrow = fault(&|f, three| {
+        let (dst, over) = (f.val(), f.val());
+        f.p_sub_borrow(dst, over, three, three, three);
+    });
+    assert!(matches!(borrow, Err(Fault::CarryIn { value: 3, .. })), "{borrow:?}");
+    let divide = fault(&|f, three| {
+        let (quotient, rest) = (f.val(), f.val());
+        f.p_div_wide(quotient, rest, three, three, three);
+    });
+    assert!(matches!(divide, Err(Fault::Divide { .. })), "{divide:?}");
+}
+
+#[test]
 fn a_portable_sum_must_not_lose_its_carry_and_a_carry_is_a_bit() {
     assert!(matches!(portable(32, u64::from(u32::MAX), 1, 3), Err(Fault::CarryIn { value: 3, .. })));
     let func = portable_function(32, Portable::Add);
     let arguments = [0, 0, 1, u64::from(u32::MAX)].map(Argument::Integer);
-    let mut call = vec![Argument::Pointer { bytes: vec![0; 24] }, Argument::Integer(6)];
+    let mut call = vec![Argument::Pointer { bytes: vec![0; 4 * STORED] }, Argument::Integer(STORED as u64)];
     call.extend(arguments);
     assert!(matches!(run(&func, &Call::new(call)), Err(Fault::LostCarry { .. })));
 }

@@ -1,24 +1,40 @@
-//! Is the plain reference right, against big integers?
+//! Is the plain reference of each limb kernel right, against big integers, on what verification would draw?
 
-use kiln_tests::forms::MulAdd;
-use proptest::prelude::*;
+use kiln_kernels::catalogue::Kernel;
+use kiln_runtime::verify::{Depth, Lengths, Options, known};
+use kiln_tests::operands::Operands;
+use kiln_tests::{answers, forms, runs};
 
-proptest! {
-    #[test]
-    fn limb64_mul_add(row in proptest::collection::vec((any::<u64>(), any::<u64>()), 0..40), w: u64) {
-        let (r, a): (Vec<u64>, Vec<u64>) = row.into_iter().unzip();
-        let operands = MulAdd { bits: 64, r: r.clone(), a: a.clone(), w, in_place: false };
-        let mut out = r;
-        let carry = kiln_kernels::reference::limb64_mul_add(&mut out, &a, w);
-        prop_assert_eq!((out, carry), operands.expected());
+fn check(kernel: &'static Kernel, seed: u64) -> usize {
+    let options = Options { seed, depth: Depth::Full { cases: 30 }, ..Options::default() };
+    let cases = known(kernel, Lengths { exact: None, unroll: Some(8) }, &options, 40);
+    for case in &cases {
+        let operands = Operands::known(kernel, case);
+        let expected = answers::expected(&operands);
+        // SAFETY: the reference keeps the contract of its kernel and needs no feature.
+        let got = unsafe { runs::run(&operands, kernel.reference) };
+        assert_eq!(got, expected, "seed {seed:#x}: {operands:?}");
     }
+    cases.len()
+}
 
-    #[test]
-    fn limb32_mul_add(row in proptest::collection::vec((any::<u32>(), any::<u32>()), 0..40), w: u32) {
-        let (mut r, a): (Vec<u32>, Vec<u32>) = row.into_iter().unzip();
-        let wide = |limbs: &[u32]| limbs.iter().copied().map(u64::from).collect::<Vec<_>>();
-        let operands = MulAdd { bits: 32, r: wide(&r), a: wide(&a), w: w.into(), in_place: false };
-        let carry = kiln_kernels::reference::limb32_mul_add(&mut r, &a, w);
-        prop_assert_eq!((wide(&r), u64::from(carry)), operands.expected());
+#[test]
+fn each_reference_agrees_with_big_integers() {
+    let mut ran = 0;
+    for name in forms::limb_kernels() {
+        ran += check(forms::kernel(name), 0x7265_6665);
     }
+    println!("{ran} cases");
+    assert!(ran > 10_000);
+}
+
+#[test]
+fn each_limb_kernel_has_an_answer_for_both_limbs() {
+    for name in answers::KERNELS {
+        for family in ["limb32", "limb64"] {
+            let name = format!("{family}.{name}");
+            assert!(forms::limb_kernels().any(|kernel| kernel == name), "{name} is not shipped");
+        }
+    }
+    assert_eq!(forms::limb_kernels().count(), 2 * answers::KERNELS.len(), "no kernel without an answer");
 }

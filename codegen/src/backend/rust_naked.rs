@@ -71,7 +71,7 @@ fn unsigned(bits: u32) -> TokenStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Frame, Parameter};
+    use crate::ir::{Frame, Length, Parameter};
     use crate::isa::row::{RAX, RDI, RDX, RSI};
 
     #[test]

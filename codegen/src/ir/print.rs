@@ -207,7 +207,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Builder;
+    use crate::ir::{Builder, Length};
     use crate::isa::row::{CO, RCX, RDX};
 
     #[test]

@@ -128,7 +128,8 @@ impl Check<'_> {
     fn closed(&mut self, tables: &[At<ArgumentTable>]) {
         let name = |table: &At<ArgumentTable>| table.name.as_ref().map(|name| name.value.clone()).unwrap_or_default();
         let lists = |a: &At<ArgumentTable>, b: &At<ArgumentTable>| {
-            a.may_equal.iter().flat_map(|list| &list.value).any(|other| other.value == name(b))
+            let pointers = a.limbs.is_some() && b.limbs.is_some();
+            pointers && a.may_equal.iter().flat_map(|list| &list.value).any(|other| other.value == name(b))
         };
         let equal = |a, b| lists(a, b) || lists(b, a);
         for (index, one) in tables.iter().enumerate() {

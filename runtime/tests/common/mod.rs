@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 
 use kiln_kernels::catalogue::{
-    Access, Argument, ArgumentKind, Entry, Kernel, KernelParts, Origin, Variant, VariantParts, Word,
+    Access, Argument, ArgumentKind, Domain, Entry, Kernel, KernelParts, Length, Origin, Variant, VariantParts, Word,
 };
 use kiln_runtime::timer::{Clock, Core, Reading, Unit};
 
@@ -136,6 +136,13 @@ unsafe fn call(entry: Entry, words: &[Word]) -> u64 {
     }
 }
 
+unsafe fn repeat(entry: Entry, words: &[Word], calls: u32) {
+    for _ in 0..calls {
+        // SAFETY: as the caller says, each time.
+        std::hint::black_box(unsafe { call(entry, words) });
+    }
+}
+
 const fn entry(function: unsafe extern "sysv64" fn(*mut u64, *const u64, u64, u64) -> u64) -> Entry {
     Entry::new(function as *const c_void)
 }
@@ -198,12 +205,14 @@ pub const fn kernel(variants: &'static [Variant]) -> Kernel {
             arguments: ARGUMENTS,
             returns: true,
             sizes: &[4, 8, 32],
+            unit: kiln_kernels::catalogue::Unit::Limb,
             spec_file: "toy.toml",
             spec_text: "",
             spec_hash: "0000000000000000",
             reference: entry(right),
             variants,
             call,
+            repeat,
         })
     }
 }

@@ -10,7 +10,7 @@ use kiln_codegen::backend::{machine, rust_naked, rust_portable};
 use kiln_codegen::compile::{Compiled, Form as Last, compile_plan};
 use kiln_codegen::ir::print;
 use kiln_codegen::ir::{Func, Physical};
-use kiln_codegen::plan::plans;
+use kiln_codegen::plan::{plans, seed};
 use kiln_codegen::spec::{ArgumentKind, At, BackEdge, Specs, Strategy};
 use serde::Serialize;
 
@@ -109,10 +109,28 @@ fn point(specs: &Specs, name: &str) -> Option<Specs> {
         }
         narrowed.exact = vec![At::new(exact, span.clone())];
     }
-    narrowed.back_edge = vec![At::new(back_edge, span.clone())];
+    // A parameter that the strategy does not have is refused even at its usual value.
+    if !strategy.back_edge.is_empty() {
+        narrowed.back_edge = vec![At::new(back_edge, span.clone())];
+    }
+    for (letter, theirs, ours) in [
+        ('r', &strategy.rows, &mut narrowed.rows),
+        ('o', &strategy.overlap, &mut narrowed.overlap),
+        ('b', &strategy.block, &mut narrowed.block),
+        ('k', &strategy.split, &mut narrowed.split),
+    ] {
+        // A part of the schedule begins with another letter.
+        let named = parts.peek().and_then(|part| number(part.strip_prefix(letter)?));
+        ours.clear();
+        if let Some(value) = named {
+            theirs.first()?;
+            ours.push(At::new(value, span.clone()));
+            parts.next();
+        }
+    }
     let schedule = match parts.next() {
         None => "generic",
-        Some(part) => part.strip_prefix("s_").filter(|cpu| *cpu == "source" || specs.cpu(cpu).is_some())?,
+        Some(part) => part.strip_prefix("s_").filter(|word| *word == "source" || seed(word).is_some() || specs.cpu(word).is_some())?,
     };
     narrowed.schedule = vec![At::new(schedule.to_owned(), span)];
     if parts.next().is_some() {
