@@ -153,6 +153,7 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
             ///
             /// # Safety
             /// As `Kernel::call` says.
+            #[inline]
             pub unsafe fn call(
                 entry: ::kiln_kernels::catalogue::Entry,
                 words: &[::kiln_kernels::catalogue::Word],

@@ -49,14 +49,28 @@ fn largest(kernel: &Kernel) -> u64 {
     }
 }
 
-/// Every `n` to check: each tail of the unrolled body after no turn of the loop, one and two; each size class with its
-/// neighbours; and some beyond. The list for an unroll factor contains that for every smaller one.
+/// Lengths up to this one are checked twice at start-up, in two ways; the longer ones once, by turns in the one way and the
+/// other: there are many of them when a loop is unrolled far, and none has a part that no other has.
+const TWICE: u64 = 26;
+
+/// The last length among the tails: each tail after no turn of the loop and one and, unless a program is starting and the loop
+/// is long, two.
+fn last_tail(lengths: Lengths, depth: Depth) -> u64 {
+    let unroll = lengths.tails();
+    match depth {
+        Depth::Quick => (3 * unroll + 2).min(TWICE.max(2 * unroll + 1)),
+        Depth::Full { .. } => 3 * unroll + 2,
+    }
+}
+
+/// Every `n` to check: each tail of the unrolled body; each size class with its neighbours; and some beyond. The list for an
+/// unroll factor contains that for every smaller one.
 fn counts(kernel: &Kernel, lengths: Lengths, depth: Depth) -> Vec<u64> {
     let range = count_range(kernel);
     if let Some(exact) = lengths.exact {
         return vec![exact];
     }
-    let turns = 3 * lengths.tails() + 2;
+    let turns = last_tail(lengths, depth);
     // Tails come first: a product with a large unroll has some above the largest other length.
     let largest = largest(kernel).max(turns).max(*range.start());
     let mut counts: Vec<u64> = (0..=turns).collect();
@@ -84,16 +98,21 @@ pub(super) fn cases(kernel: &Kernel, lengths: Lengths, options: &Options) -> Vec
     for (index, &n) in counts.iter().enumerate() {
         match options.depth {
             Depth::Quick => {
-                let turn = |by: usize| &aliasings[(index + by) % aliasings.len()];
-                add(n, None, turn(0), Placement::Canaries);
-                add(n, Some(Pattern::Ones), turn(1), Placement::Canaries);
+                let turn = |by: usize| &aliasings[by % aliasings.len()];
+                let once = lengths.exact.is_none() && n > TWICE;
+                if !once || index % 2 == 0 {
+                    add(n, None, turn(if once { index / 2 } else { index }), Placement::Canaries);
+                }
+                if !once || index % 2 == 1 {
+                    add(n, Some(Pattern::Ones), turn(if once { index / 2 } else { index + 1 }), Placement::Canaries);
+                }
                 if lengths.exact.is_some() || counts.len() == 1 {
                     // One n alone, or no count at all: every pattern in every aliasing, and as many operands as the
                     // others get in all their tails.
                     let patterns = Pattern::ALL.len();
                     for by in 0..16.max(patterns * aliasings.len()) {
                         let (pattern, round) = (by % patterns, by / patterns);
-                        add(n, Some(Pattern::ALL[pattern]), turn(pattern + round), Placement::Canaries);
+                        add(n, Some(Pattern::ALL[pattern]), turn(index + pattern + round), Placement::Canaries);
                     }
                 }
             }
@@ -133,9 +152,21 @@ mod tests {
             for unroll in 1..=64 {
                 let cases = quick(kernel, Lengths { exact: None, unroll: Some(unroll) });
                 let at = |wanted: &dyn Fn(u64) -> bool| cases.iter().filter(|case| wanted(case.n)).collect::<Vec<_>>();
+                // Across lengths that are checked once, both ways and every aliasing come up all the same.
+                let long = at(&|n| n > TWICE);
+                if unroll > 16 {
+                    assert!(Aliasing::all(kernel).iter().all(|way| long.iter().any(|case| case.aliasing == *way)));
+                    assert!(long.iter().any(|case| case.pattern.is_none()));
+                    assert!(long.iter().any(|case| case.pattern == Some(Pattern::Ones)));
+                }
                 for residue in 0..unroll {
-                    for turns in 0..=2 {
-                        let found = at(&|n| n == turns * unroll + residue);
+                    for turns in 0..=if unroll > 8 { 1 } else { 2 } {
+                        let n = turns * unroll + residue;
+                        let found = at(&|other| other == n);
+                        assert!(!found.is_empty(), "{} u{unroll}: {residue} {turns}", kernel.name);
+                        if n > TWICE {
+                            continue;
+                        }
                         let mut seen: Vec<&Aliasing> = Vec::new();
                         for case in &found {
                             if !seen.contains(&&case.aliasing) {
