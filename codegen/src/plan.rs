@@ -277,7 +277,10 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
                 _ => return Err(index),
             },
             ArgumentKind::Count { .. } => Shape::Count,
-            ArgumentKind::Limb => Shape::Limb,
+            ArgumentKind::Limb => match role.shape {
+                Shape::Limb { domain } if argument.domain.to_string() == domain => role.shape,
+                _ => return Err(index),
+            },
         };
         if argument.name.value != role.name || shape != role.shape {
             return Err(index);
@@ -336,7 +339,8 @@ fn describe(role: &Role) -> String {
             format!("{length} limbs, {access}")
         }
         Shape::Count => "count".into(),
-        Shape::Limb => "limb".into(),
+        Shape::Limb { domain: "any" } => "limb".into(),
+        Shape::Limb { domain } => format!("limb, {domain}"),
     };
     format!("{} ({what})", role.name)
 }

@@ -3,7 +3,7 @@
 
 use crate::compile::{Compiled, Form};
 use crate::ir::ParameterKind;
-use crate::spec::Domain;
+use crate::spec::{Access, Domain};
 
 /// The banner of a variant, as plain lines joined by newlines.
 pub fn banner(compiled: &Compiled<'_>) -> String {
@@ -23,7 +23,9 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
         let name = &parameter.name;
         let line = match parameter.kind {
             ParameterKind::Pointer { element_bytes, length, reads, writes, .. } => {
+                let scratch = plan.kernel.arguments.get(index).is_some_and(|a| a.access == Access::Scratch);
                 let rights = match (reads, writes) {
+                    _ if scratch => "room for intermediate values",
                     (true, true) => "read and written",
                     (false, _) => "only written",
                     (true, false) => "only read",

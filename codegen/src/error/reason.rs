@@ -309,7 +309,11 @@ impl fmt::Display for Reason {
             Reason::Exclusive { first, second, section } => {
                 write!(f, "both `{first}` and `{second}` in {section}: only one may be there")
             }
-            Reason::Needs { key, needs } => write!(f, "`{key}` makes sense only beside `{needs}`"),
+            Reason::Needs { key, needs } => {
+                // A key is quoted; words are not.
+                let ticks = if needs.contains(' ') { "" } else { "`" };
+                write!(f, "`{key}` makes sense only beside {ticks}{needs}{ticks}")
+            },
             Reason::WrongType { label, expected, found, got } => {
                 write!(f, "{label} must be {expected}, got {found}")?;
                 match found {

@@ -18,7 +18,10 @@ pub enum Shape {
     /// A public number of limbs.
     Count,
     /// A limb by value.
-    Limb,
+    Limb {
+        /// Which values it may have, as a spec writes it; `any`.
+        domain: &'static str,
+    },
 }
 
 /// One argument of a contract, in order.
@@ -40,9 +43,14 @@ const fn count(name: &'static str) -> Role {
     Role { name, shape: Shape::Count }
 }
 
-/// A limb by value.
+/// Any limb by value.
 const fn limb(name: &'static str) -> Role {
-    Role { name, shape: Shape::Limb }
+    limb_of(name, "any")
+}
+
+/// A limb by value with one of the values of a domain.
+const fn limb_of(name: &'static str, domain: &'static str) -> Role {
+    Role { name, shape: Shape::Limb { domain } }
 }
 
 /// Lowers one plan of a strategy.
@@ -200,7 +208,7 @@ impl Lowering<'_> {
                 cursor,
             },
             Shape::Count => ParameterKind::Count { min: fact.count.0, max: fact.count.1 },
-            Shape::Limb => ParameterKind::Value { bits: contract.limb_bits },
+            Shape::Limb { .. } => ParameterKind::Value { bits: contract.limb_bits },
         }
     }
 

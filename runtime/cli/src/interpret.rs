@@ -104,7 +104,8 @@ mod tests {
         for name in ["limb64.mul_add/mul.u2", "limb32.mul_add/portable.u1"] {
             let plan = plans(provider.specs()).unwrap().into_iter().find(|plan| plan.name == name).expect("shipped");
             let compiled = compile_plan(plan, provider.specs()).unwrap();
-            let kernel = kiln_kernels::kernels().find(|kernel| name.split('/').next() == Some(kernel.name)).expect("shipped");
+            let kernel =
+                kiln_kernels::kernels().find(|kernel| name.split('/').next() == Some(kernel.name)).expect("shipped");
             let options = Options { depth: Depth::Full { cases: 0 }, ..Options::default() };
             let mut cases = known(kernel, Lengths { exact: None, unroll: Some(2) }, &options, 20);
             let findings = check(&compiled.func, &cases);

@@ -200,14 +200,7 @@ pub(super) fn unrolled(b: &mut Builder, arguments: [&Limbs; 3], columns: u32, ro
 }
 
 /// As [`unrolled`], in these registers: as many columns in a block as there are of them.
-fn unrolled_with(
-    b: &mut Builder,
-    [r, a, other]: [&Limbs; 3],
-    columns: u32,
-    rows: u32,
-    registers: &[Gpr],
-    work: Work,
-) {
+fn unrolled_with(b: &mut Builder, [r, a, other]: [&Limbs; 3], columns: u32, rows: u32, registers: &[Gpr], work: Work) {
     let mut from = 0;
     while from < columns {
         let width = registers.len().min((columns - from) as usize);

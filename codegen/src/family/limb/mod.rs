@@ -7,6 +7,7 @@ mod block;
 mod block_square;
 mod divide;
 mod karatsuba;
+mod paired;
 mod pairs;
 mod product;
 mod propagate;
@@ -18,7 +19,7 @@ mod wide;
 mod words;
 mod xmm;
 
-use super::{Contract, Knob, Role, Strategy, count, limb, limbs};
+use super::{Contract, Knob, Role, Strategy, count, limb, limb_of, limbs};
 use crate::ir::Builder;
 use crate::ir::typed::{Gpr, Mmx, Place};
 use crate::spec::Access::{In, InOut, Out, Scratch};
@@ -28,9 +29,16 @@ const UPDATE: &[Role] = &[limbs("r", InOut, "n"), limbs("a", In, "n"), count("n"
 const UPDATE_ON: &[Role] = &[limbs("r", InOut, "n + more"), limbs("a", In, "n"), count("n"), count("more"), limb("w")];
 const SQUARES_ON: &[Role] = &[limbs("r", InOut, "2n + more"), limbs("a", In, "n"), count("n"), count("more")];
 const SUM: &[Role] = &[limbs("r", Out, "n"), limbs("a", In, "n"), limbs("b", In, "n"), count("n")];
-const DIVIDE: &[Role] = &[limbs("q", Out, "1"), limb("hi"), limb("lo"), limb("d"), limb("v")];
-const DIVIDE_PUBLIC: &[Role] = &[limbs("q", Out, "1"), limb("hi"), limb("lo"), limb("d")];
-const RECIPROCAL: &[Role] = &[limb("d")];
+const DIVIDE: &[Role] = &[
+    limbs("q", Out, "1"),
+    limb_of("hi", "below d"),
+    limb("lo"),
+    limb_of("d", "normalised"),
+    limb_of("v", "reciprocal of d"),
+];
+const DIVIDE_PUBLIC: &[Role] =
+    &[limbs("q", Out, "1"), limb_of("hi", "below d"), limb("lo"), limb_of("d", "normalised")];
+const RECIPROCAL: &[Role] = &[limb_of("d", "normalised")];
 const PRODUCT: &[Role] =
     &[limbs("r", Out, "2n"), limbs("a", In, "n"), limbs("b", In, "n"), count("n"), limbs("t", Scratch, "2n")];
 const SQUARE: &[Role] = &[limbs("r", Out, "2n"), limbs("a", In, "n"), count("n"), limbs("t", Scratch, "2n")];
@@ -85,18 +93,24 @@ pub const CONTRACTS: &[Contract] = &[
         "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Set>,
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Set>,
         "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Set>,
+        "mul_pairs" ROW: scale::row::<paired::Paired<scale::MulAdc>, scale::Set>,
+        "mulx_adx_pairs" ROW: scale::row::<paired::Paired<scale::MulxAdx>, scale::Set>,
     }),
     contract!("limb32.mul_add", 32, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Add>,
         "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Add>,
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Add>,
         "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Add>,
+        "mul_pairs" ROW: scale::row::<paired::Paired<scale::MulAdc>, scale::Add>,
+        "mulx_adx_pairs" ROW: scale::row::<paired::Paired<scale::MulxAdx>, scale::Add>,
     }),
     contract!("limb32.mul_sub", 32, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Sub>,
         "mul" ROW: scale::row::<wide::Wide<Gpr>, scale::Sub>,
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Sub>,
         "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Sub>,
+        "mul_pairs" ROW: scale::row::<paired::Paired<scale::MulAdc>, scale::Sub>,
+        "mulx_adx_pairs" ROW: scale::row::<paired::Paired<scale::MulxAdx>, scale::Sub>,
     }),
     contract!("limb64.mul_add_prop", 64, UPDATE_ON, true, {
         "portable" LOOP: propagate::row::<scale::Portable>,
@@ -109,6 +123,8 @@ pub const CONTRACTS: &[Contract] = &[
         "mul" LOOP: propagate::row::<wide::Wide<Gpr>>,
         "sse2_mmx" LOOP: propagate::row::<wide::Wide<Mmx>>,
         "sse2_xmm" LOOP: propagate::row::<xmm::Pmuludq>,
+        "mul_pairs" LOOP: propagate::row::<paired::Paired<scale::MulAdc>>,
+        "mulx_adx_pairs" LOOP: propagate::row::<paired::Paired<scale::MulxAdx>>,
     }),
     contract!("limb64.sqr_add_prop", 64, SQUARES_ON, true, {
         "portable" LOOP: propagate::squares::<square::PortableSquares>,
@@ -206,19 +222,19 @@ struct Limbs {
     at: Gpr,
     /// Bytes of a limb.
     bytes: i32,
-    /// Limbs from the register to the first of these.
-    first: u32,
+    /// Bytes from the register to the first of these.
+    offset: i32,
 }
 
 impl Limbs {
     /// The limbs that begin where `at` points, which is behind the argument at this index.
     fn new(argument: u8, at: Gpr, bits: u32) -> Limbs {
-        Limbs { argument: Some(argument), at, bytes: bits as i32 / 8, first: 0 }
+        Limbs { argument: Some(argument), at, bytes: bits as i32 / 8, offset: 0 }
     }
 
     /// The same limbs as a subroutine sees them behind a register of its own.
     fn pointed(&self, at: Gpr) -> Limbs {
-        Limbs { argument: None, at, first: 0, ..*self }
+        Limbs { argument: None, at, offset: 0, ..*self }
     }
 
     /// to := the place where these limbs begin.
@@ -229,7 +245,12 @@ impl Limbs {
 
     /// The limbs from the one `i` places from here on.
     fn at_limb(&self, i: u32) -> Limbs {
-        Limbs { first: self.first + i, ..*self }
+        Limbs { offset: self.offset + self.bytes * i as i32, ..*self }
+    }
+
+    /// The same memory as limbs of twice the size.
+    fn pairs(&self) -> Limbs {
+        Limbs { bytes: 2 * self.bytes, ..*self }
     }
 
     /// The limb before that one.
@@ -241,7 +262,7 @@ impl Limbs {
 
     /// The limb `i` places from here.
     fn limb(&self, b: &Builder, i: u32) -> Place {
-        let disp = self.bytes * (self.first + i) as i32;
+        let disp = self.offset + self.bytes * i as i32;
         match self.argument {
             Some(argument) => b.at(argument, self.at, disp),
             None => b.at_pointed(self.at, disp),
@@ -250,7 +271,7 @@ impl Limbs {
 
     /// Walks on.
     fn advance(&self, b: &mut Builder, limbs: u32) {
-        let by = Limbs { first: 0, ..*self }.limb(b, limbs);
+        let by = Limbs { offset: 0, ..*self }.limb(b, limbs);
         b.lea(self.at, by);
     }
 

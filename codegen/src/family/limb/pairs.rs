@@ -60,14 +60,7 @@ fn exact(b: &mut Builder, [r, a, other]: [&Limbs; 3], n: u32, parameters: &Param
     }
 }
 
-fn counted(
-    b: &mut Builder,
-    [r, a, other]: [&Limbs; 3],
-    n: Gpr,
-    max: u64,
-    unroll: u32,
-    parameters: &Parameters,
-) {
+fn counted(b: &mut Builder, [r, a, other]: [&Limbs; 3], n: Gpr, max: u64, unroll: u32, parameters: &Parameters) {
     let cut = Cut::kept(b, n, max, unroll);
     let single = MulxAdx::new(b, parameters);
     single.begin_at(b, other.limb(b, 0));

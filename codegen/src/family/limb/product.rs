@@ -71,7 +71,7 @@ pub(super) fn by_rows<S: Scale>(contract: &Contract, lowering: &Lowering<'_>) ->
             for i in 0..limbs {
                 state.begin_at(b, other.limb(b, i));
                 let combine = if i == 0 { Combine::Set } else { Combine::Add };
-                let r = Limbs { first: r.first + i, ..r };
+                let r = r.at_limb(i);
                 state.group(b, &Row { r, a }, limbs, combine);
                 state.store_carry(b, r.limb(b, limbs));
             }
@@ -115,7 +115,7 @@ pub(super) fn square_by_rows<S: Scale, Q: Squares>(contract: &Contract, lowering
             for i in 0..limbs - 1 {
                 state.begin_at(b, a.limb(b, i));
                 let combine = if i == 0 { Combine::Set } else { Combine::Add };
-                let row = Row { r: Limbs { first: 2 * i + 1, ..r }, a: Limbs { first: i + 1, ..a } };
+                let row = Row { r: r.at_limb(2 * i + 1), a: a.at_limb(i + 1) };
                 state.group(b, &row, limbs - 1 - i, combine);
                 state.store_carry(b, r.limb(b, limbs + i));
             }

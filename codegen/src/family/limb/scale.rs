@@ -92,6 +92,28 @@ pub(super) trait Scale: Sized {
     fn leave(&self, _: &mut Builder) {}
 }
 
+/// A strategy whose multiplier and carry limb are in general registers between groups.
+pub(super) trait LimbRegisters {
+    /// The multiplier.
+    fn multiplier_register(&self) -> Gpr;
+    /// The carry limb.
+    fn carry_register(&self) -> Gpr;
+}
+
+macro_rules! limb_registers {
+    ($($strategy:ident),*) => {
+        $(impl LimbRegisters for $strategy {
+            fn multiplier_register(&self) -> Gpr {
+                self.w
+            }
+            fn carry_register(&self) -> Gpr {
+                self.carry
+            }
+        })*
+    };
+}
+limb_registers!(MulAdc, MulxAdx);
+
 /// What is set up before a loop that keeps its carries in the flags (`open`), a group that takes the flags as they are and
 /// leaves them (`group`), and what is folded in after the loop (`close`).
 pub(super) struct LiveGroup<S> {

@@ -434,7 +434,9 @@ impl<'p> Machine<'p> {
             return self.place(at, argument, address, bytes, write);
         }
         let mut first = Err(Fault::NotMemory { at });
-        for argument in (0..self.pointers.len() as u8).filter(|argument| self.pointers[usize::from(*argument)].is_some()) {
+        for argument in
+            (0..self.pointers.len() as u8).filter(|argument| self.pointers[usize::from(*argument)].is_some())
+        {
             match self.place(at, argument, address, bytes, write) {
                 Ok(place) => return Ok(place),
                 // What lies in an argument and may not be done there says more than what lies elsewhere.

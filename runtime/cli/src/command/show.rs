@@ -130,7 +130,9 @@ fn point(specs: &Specs, name: &str) -> Option<Specs> {
     }
     let schedule = match parts.next() {
         None => "generic",
-        Some(part) => part.strip_prefix("s_").filter(|word| *word == "source" || seed(word).is_some() || specs.cpu(word).is_some())?,
+        Some(part) => part
+            .strip_prefix("s_")
+            .filter(|word| *word == "source" || seed(word).is_some() || specs.cpu(word).is_some())?,
     };
     narrowed.schedule = vec![At::new(schedule.to_owned(), span)];
     if parts.next().is_some() {
