@@ -16,7 +16,7 @@ fn list(knob: Knob) -> &'static str {
         Knob::Unroll => "unroll = [1, 3, 7]",
         Knob::Exact => "exact = [1, 2, 3, 5, 9, 11]",
         Knob::BackEdge => "back_edge = [\"folded\", \"live\"]",
-        Knob::Rows => "rows = [1, 3]",
+        Knob::Rows => "rows = [1, 2]",
         Knob::Overlap => "overlap = [0, 3]",
         Knob::Block => "block = [1, 3, 16]",
         Knob::Split => "split = [0, 1, 2]",
