@@ -7,6 +7,7 @@ mod block;
 mod block_square;
 mod divide;
 mod karatsuba;
+mod mulx;
 mod paired;
 mod pairs;
 mod product;
@@ -72,21 +73,21 @@ pub const CONTRACTS: &[Contract] = &[
     contract!("limb64.mul", 64, SET, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Set>,
         "mul" ROW: scale::row::<scale::MulAdc, scale::Set>,
-        "mulx" ROW: scale::row::<scale::Mulx, scale::Set>,
-        "mulx_adx" ROW_OVERLAP: scale::row::<scale::MulxAdx, scale::Set>,
+        "mulx" ROW: scale::row::<mulx::Mulx, scale::Set>,
+        "mulx_adx" ROW_OVERLAP: scale::row::<mulx::MulxAdx, scale::Set>,
     }),
     contract!("limb64.mul_add", 64, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Add>,
         "mul" ROW: scale::row::<scale::MulAdc, scale::Add>,
-        "mulx" ROW: scale::row::<scale::Mulx, scale::Add>,
-        "mulx_adx" ROW_OVERLAP: scale::row::<scale::MulxAdx, scale::Add>,
+        "mulx" ROW: scale::row::<mulx::Mulx, scale::Add>,
+        "mulx_adx" ROW_OVERLAP: scale::row::<mulx::MulxAdx, scale::Add>,
     }),
     contract!("limb64.mul_sub", 64, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Sub>,
         "mul" ROW: scale::row::<scale::MulAdc, scale::Sub>,
-        "mulx" ROW: scale::row::<scale::Mulx, scale::Sub>,
-        "mulx_adx" ROW_OVERLAP: scale::row::<scale::MulxAdx, scale::Sub>,
-        "mulx_sbb" ROW_LIVE: scale::row::<scale::MulxSbb, scale::Sub>,
+        "mulx" ROW: scale::row::<mulx::Mulx, scale::Sub>,
+        "mulx_adx" ROW_OVERLAP: scale::row::<mulx::MulxAdx, scale::Sub>,
+        "mulx_sbb" ROW_LIVE: scale::row::<mulx::MulxSbb, scale::Sub>,
     }),
     contract!("limb32.mul", 32, SET, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Set>,
@@ -94,7 +95,7 @@ pub const CONTRACTS: &[Contract] = &[
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Set>,
         "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Set>,
         "mul_pairs" ROW: scale::row::<paired::Paired<scale::MulAdc>, scale::Set>,
-        "mulx_adx_pairs" ROW: scale::row::<paired::Paired<scale::MulxAdx>, scale::Set>,
+        "mulx_adx_pairs" ROW: scale::row::<paired::Paired<mulx::MulxAdx>, scale::Set>,
     }),
     contract!("limb32.mul_add", 32, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Add>,
@@ -102,7 +103,7 @@ pub const CONTRACTS: &[Contract] = &[
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Add>,
         "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Add>,
         "mul_pairs" ROW: scale::row::<paired::Paired<scale::MulAdc>, scale::Add>,
-        "mulx_adx_pairs" ROW: scale::row::<paired::Paired<scale::MulxAdx>, scale::Add>,
+        "mulx_adx_pairs" ROW: scale::row::<paired::Paired<mulx::MulxAdx>, scale::Add>,
     }),
     contract!("limb32.mul_sub", 32, UPDATE, true, {
         "portable" ROW: scale::row::<scale::Portable, scale::Sub>,
@@ -110,13 +111,13 @@ pub const CONTRACTS: &[Contract] = &[
         "sse2_mmx" ROW: scale::row::<wide::Wide<Mmx>, scale::Sub>,
         "sse2_xmm" ROW: scale::row::<xmm::Pmuludq, scale::Sub>,
         "mul_pairs" ROW: scale::row::<paired::Paired<scale::MulAdc>, scale::Sub>,
-        "mulx_adx_pairs" ROW: scale::row::<paired::Paired<scale::MulxAdx>, scale::Sub>,
+        "mulx_adx_pairs" ROW: scale::row::<paired::Paired<mulx::MulxAdx>, scale::Sub>,
     }),
     contract!("limb64.mul_add_prop", 64, UPDATE_ON, true, {
         "portable" LOOP: propagate::row::<scale::Portable>,
         "mul" LOOP: propagate::row::<scale::MulAdc>,
-        "mulx" LOOP: propagate::row::<scale::Mulx>,
-        "mulx_adx" LOOP: propagate::row::<scale::MulxAdx>,
+        "mulx" LOOP: propagate::row::<mulx::Mulx>,
+        "mulx_adx" LOOP: propagate::row::<mulx::MulxAdx>,
     }),
     contract!("limb32.mul_add_prop", 32, UPDATE_ON, true, {
         "portable" LOOP: propagate::row::<scale::Portable>,
@@ -124,7 +125,7 @@ pub const CONTRACTS: &[Contract] = &[
         "sse2_mmx" LOOP: propagate::row::<wide::Wide<Mmx>>,
         "sse2_xmm" LOOP: propagate::row::<xmm::Pmuludq>,
         "mul_pairs" LOOP: propagate::row::<paired::Paired<scale::MulAdc>>,
-        "mulx_adx_pairs" LOOP: propagate::row::<paired::Paired<scale::MulxAdx>>,
+        "mulx_adx_pairs" LOOP: propagate::row::<paired::Paired<mulx::MulxAdx>>,
     }),
     contract!("limb64.sqr_add_prop", 64, SQUARES_ON, true, {
         "portable" LOOP: propagate::squares::<square::PortableSquares>,
@@ -157,7 +158,7 @@ pub const CONTRACTS: &[Contract] = &[
     contract!("limb64.mul_nxn", 64, PRODUCT, false, {
         "portable" ROW: product::by_rows::<scale::Portable>,
         "mul" ROW: product::by_rows::<scale::MulAdc>,
-        "mulx" ROW: product::by_rows::<scale::Mulx>,
+        "mulx" ROW: product::by_rows::<mulx::Mulx>,
         "mulx_adx" ROWS: pairs::product,
         "mulx_adx_block" BLOCKS: block::product,
         "mulx_adx_split" SPLIT: block::product,
@@ -173,8 +174,8 @@ pub const CONTRACTS: &[Contract] = &[
     contract!("limb64.sqr_n", 64, SQUARE, false, {
         "portable" ROW: product::square_by_rows::<scale::Portable, square::PortableSquares>,
         "mul" ROW: product::square_by_rows::<scale::MulAdc, square::MulSquares>,
-        "mulx" ROW: product::square_by_rows::<scale::Mulx, square::MulxSquares>,
-        "mulx_adx" ROW: product::square_by_rows::<scale::MulxAdx, square::MulxAdxSquares>,
+        "mulx" ROW: product::square_by_rows::<mulx::Mulx, square::MulxSquares>,
+        "mulx_adx" ROW: product::square_by_rows::<mulx::MulxAdx, square::MulxAdxSquares>,
         "mulx_adx_block" EXACT: block_square::square,
         "mulx_adx_split" SPLIT: block_square::square,
         "sse2_mmx" ROW: product::square_by_rows::<wide::Wide<Mmx>, wide::WideSquares<Mmx>>,

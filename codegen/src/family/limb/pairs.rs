@@ -5,8 +5,9 @@
 //! makes the two limbs above a.
 
 use super::Limbs;
+use super::mulx::MulxAdx;
 use super::product::{Product, by_rows, row};
-use super::scale::{Combine, MulxAdx, Row, Scale};
+use super::scale::{Combine, Row, Scale};
 use super::walk::Cut;
 use crate::family::{Contract, Extent, Lowering, Parameters};
 use crate::ir::typed::Gpr;
