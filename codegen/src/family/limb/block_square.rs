@@ -29,12 +29,12 @@ pub(super) fn square(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtu
 const WIDTH: u32 = 8;
 
 fn unrolled(b: &mut Builder, [r, a, t]: [&Limbs; 3], n: u32, split: u32) {
-    let in_registers = |n: u32| n <= WIDTH || n == 2 * WIDTH;
-    // The halves have no scratch of their own, so they must do without.
-    if split > 0 && n.is_multiple_of(2) && n >= 4 && in_registers(n / 2) {
-        return karatsuba::square(b, [r, a, t], n, |b, r, a| direct(b, r, a, n / 2));
+    if split > 0 && n.is_multiple_of(2) && n >= 4 {
+        // One difference and its square leave a quarter of the scratch: enough for halves that are not split again.
+        let rest = t.at_limb(n / 2);
+        return karatsuba::square(b, [r, a, t], n, |b, r, a| unrolled(b, [r, a, &rest], n / 2, 0));
     }
-    if in_registers(n) {
+    if n <= WIDTH || n == 2 * WIDTH {
         return direct(b, r, a, n);
     }
     // Two squares, and twice the product of the halves between them.
