@@ -250,7 +250,7 @@ impl<'a> Printer<'a> {
             match node {
                 Node::Block(insts) => {
                     let windows = self.windows(insts);
-                    out.extend(windows.values().map(|window| window.opening.clone()));
+                    out.extend(windows.values().cloned());
                     insts.iter().for_each(|inst| out.extend(self.inst(inst, &windows)));
                 }
                 Node::Loop(inner) => {
@@ -281,8 +281,8 @@ impl<'a> Printer<'a> {
     }
 
     /// The slices of which a block uses one stretch of limbs, behind one pointer (or behind pointers that walk in step)
-    /// that stays until the last access: those limbs are taken out once, as an array.
-    fn windows(&self, insts: &[Inst<VReg>]) -> BTreeMap<u8, Window> {
+    /// that stays until the last access: those limbs are taken out once, as an array, by the statement that stands here.
+    fn windows(&self, insts: &[Inst<VReg>]) -> BTreeMap<u8, TokenStream> {
         let mut uses: BTreeMap<u8, Option<(VReg, u8, i32)>> = BTreeMap::new();
         // Two pointers of one argument say nothing of each other.
         let in_step = |one: u8, other: u8| one != other && self.cursor(one) == self.cursor(other);
@@ -314,7 +314,7 @@ impl<'a> Printer<'a> {
             } else {
                 quote!(#name[#at..].first_chunk::<#limbs>())
             };
-            Some((slice, Window { opening: quote!(let #now = #chunk.expect("the count covers every trip");) }))
+            Some((slice, quote!(let #now = #chunk.expect("the count covers every trip");)))
         };
         uses.into_iter().filter_map(window).collect()
     }
@@ -364,7 +364,7 @@ impl<'a> Printer<'a> {
         if self.shared.contains(reg) { quote!(#name = #value;) } else { quote!(let mut #name = #value;) }
     }
 
-    fn value(&self, operand: &Operand<VReg>, windows: &BTreeMap<u8, Window>) -> TokenStream {
+    fn value(&self, operand: &Operand<VReg>, windows: &BTreeMap<u8, TokenStream>) -> TokenStream {
         match operand {
             Operand::Reg(reg) => {
                 let name = self.reg(*reg);
@@ -391,7 +391,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn inst(&self, inst: &Inst<VReg>, windows: &BTreeMap<u8, Window>) -> TokenStream {
+    fn inst(&self, inst: &Inst<VReg>, windows: &BTreeMap<u8, TokenStream>) -> TokenStream {
         let (limb, wide) = (&self.limb, &self.wide);
         let bits = self.func.limb_bits;
         let operands = &inst.operands;
@@ -494,12 +494,6 @@ impl<'a> Printer<'a> {
             Operand::Reg(_) | Operand::Mem(_) | Operand::Imm(_) => None,
         }
     }
-}
-
-/// A stretch of limbs that a block uses.
-struct Window {
-    /// `let r_now = …;`
-    opening: TokenStream,
 }
 
 /// The registers that hold pointers, each with its argument.

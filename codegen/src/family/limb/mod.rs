@@ -283,3 +283,16 @@ impl Limbs {
         Limbs { at, ..*self }
     }
 }
+
+/// CF := the carry, which is 0 or 1.
+fn to_flag(b: &mut Builder, carry: Gpr) {
+    b.note("the carry into CF");
+    b.add_ri(carry, -1);
+}
+
+/// The carry := CF.
+fn from_flag(b: &mut Builder, carry: Gpr) {
+    b.note("the carry out of CF");
+    b.mov_imm32(carry, 0);
+    b.adc_ri(carry, 0);
+}

@@ -1,10 +1,9 @@
 //! Rows times a limb with `mulx`, which leaves the flags to the carries.
 
-use super::Limbs;
-use super::scale::{Combine, LiveGroup, Row, Scale, absorb_gpr, limb_registers, store_zero};
+use super::scale::{Combine, InRegisters, LiveGroup, Registers, Row};
 use crate::family::Parameters;
-use crate::ir::typed::{Gpr, Place};
-use crate::ir::{Builder, VReg};
+use crate::ir::Builder;
+use crate::ir::typed::Gpr;
 use crate::isa::row::{CF, CO, RDX};
 use std::collections::VecDeque;
 
@@ -17,21 +16,13 @@ pub(super) struct Mulx {
     carry: Gpr,
 }
 
-impl Scale for Mulx {
-    type Multiplier = Gpr;
-
+impl InRegisters for Mulx {
     fn new(b: &mut Builder, _: &Parameters) -> Mulx {
         Mulx { w: b.pinned(RDX), carry: b.gpr() }
     }
 
-    fn begin(&self, b: &mut Builder, multiplier: Gpr) {
-        b.mov(self.w, multiplier);
-        b.mov_imm32(self.carry, 0);
-    }
-
-    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
-        b.load(self.w, multiplier);
-        b.mov_imm32(self.carry, 0);
+    fn registers(&self) -> Registers {
+        Registers { w: self.w, carry: self.carry }
     }
 
     fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
@@ -88,22 +79,6 @@ impl Scale for Mulx {
             }
             b.mov(self.carry, high);
         }
-    }
-
-    fn store_carry(&self, b: &mut Builder, to: Place) {
-        b.store(to, self.carry);
-    }
-
-    fn store_zero(&self, b: &mut Builder, to: Place) {
-        store_zero(b, to);
-    }
-
-    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
-        absorb_gpr(b, r, more, self.carry);
-    }
-
-    fn carry(&self, _: &mut Builder) -> VReg {
-        self.carry.0
     }
 }
 
@@ -169,23 +144,15 @@ impl MulxAdx {
     }
 }
 
-impl Scale for MulxAdx {
-    type Multiplier = Gpr;
-
+impl InRegisters for MulxAdx {
     fn new(b: &mut Builder, parameters: &Parameters) -> MulxAdx {
         let (w, carry, zero) = (b.pinned(RDX), b.gpr(), b.gpr());
         b.mov_imm32(zero, 0);
         MulxAdx { w, carry, zero, overlap: parameters.overlap }
     }
 
-    fn begin(&self, b: &mut Builder, multiplier: Gpr) {
-        b.mov(self.w, multiplier);
-        b.mov_imm32(self.carry, 0);
-    }
-
-    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
-        b.load(self.w, multiplier);
-        b.mov_imm32(self.carry, 0);
+    fn registers(&self) -> Registers {
+        Registers { w: self.w, carry: self.carry }
     }
 
     fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
@@ -196,22 +163,6 @@ impl Scale for MulxAdx {
 
     const LIVE: Option<LiveGroup<MulxAdx>> =
         Some(LiveGroup { flags: CO, open: MulxAdx::clear, group: MulxAdx::chains, close: MulxAdx::fold });
-
-    fn store_carry(&self, b: &mut Builder, to: Place) {
-        b.store(to, self.carry);
-    }
-
-    fn store_zero(&self, b: &mut Builder, to: Place) {
-        store_zero(b, to);
-    }
-
-    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
-        absorb_gpr(b, r, more, self.carry);
-    }
-
-    fn carry(&self, _: &mut Builder) -> VReg {
-        self.carry.0
-    }
 }
 
 /// Differences with a borrow that stays in CF over any number of limbs, while OF adds up the products of a few limbs at a time:
@@ -264,21 +215,13 @@ impl MulxSbb {
     }
 }
 
-impl Scale for MulxSbb {
-    type Multiplier = Gpr;
-
+impl InRegisters for MulxSbb {
     fn new(b: &mut Builder, _: &Parameters) -> MulxSbb {
         MulxSbb { w: b.pinned(RDX), carry: b.gpr() }
     }
 
-    fn begin(&self, b: &mut Builder, multiplier: Gpr) {
-        b.mov(self.w, multiplier);
-        b.mov_imm32(self.carry, 0);
-    }
-
-    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
-        b.load(self.w, multiplier);
-        b.mov_imm32(self.carry, 0);
+    fn registers(&self) -> Registers {
+        Registers { w: self.w, carry: self.carry }
     }
 
     fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
@@ -289,22 +232,4 @@ impl Scale for MulxSbb {
 
     const LIVE: Option<LiveGroup<MulxSbb>> =
         Some(LiveGroup { flags: CF, open: MulxSbb::open, group: MulxSbb::chain, close: MulxSbb::close });
-
-    fn store_carry(&self, b: &mut Builder, to: Place) {
-        b.store(to, self.carry);
-    }
-
-    fn store_zero(&self, b: &mut Builder, to: Place) {
-        store_zero(b, to);
-    }
-
-    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
-        absorb_gpr(b, r, more, self.carry);
-    }
-
-    fn carry(&self, _: &mut Builder) -> VReg {
-        self.carry.0
-    }
 }
-
-limb_registers!(MulxAdx);

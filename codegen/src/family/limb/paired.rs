@@ -1,7 +1,7 @@
 //! Rows of 32-bit limbs two at a time: in memory, two of them are one of 64 bits, and w, of 32, makes a carry of 32. An odd
 //! last limb goes by itself.
 
-use super::scale::{Combine, LimbRegisters, Row, Scale};
+use super::scale::{Combine, InRegisters, Row, Scale};
 use super::{Limbs, wide};
 use crate::family::Parameters;
 use crate::ir::typed::{Gpr, Place};
@@ -11,11 +11,11 @@ use crate::ir::{Builder, VReg};
 /// `a w + r + carry < 2^96`, so what is carried stays below 2^32.
 pub(super) struct Paired<S>(S);
 
-impl<S: Scale<Multiplier = Gpr> + LimbRegisters> Scale for Paired<S> {
+impl<S: InRegisters> Scale for Paired<S> {
     type Multiplier = Gpr;
 
     fn new(b: &mut Builder, parameters: &Parameters) -> Paired<S> {
-        Paired(S::new(b, parameters))
+        Paired(InRegisters::new(b, parameters))
     }
 
     fn begin(&self, b: &mut Builder, multiplier: Gpr) {
@@ -34,14 +34,14 @@ impl<S: Scale<Multiplier = Gpr> + LimbRegisters> Scale for Paired<S> {
     fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
         if k >= 2 {
             let pairs = Row { r: row.r.pairs(), a: row.a.pairs() };
-            self.0.group(b, &pairs, k / 2, combine);
+            InRegisters::group(&self.0, b, &pairs, k / 2, combine);
         }
         if !k.is_multiple_of(2) {
-            let carry = self.0.carry_register();
+            let carry = self.0.registers().carry;
             let (product, i) = (b.gpr(), k - 1);
             b.note("an odd limb: the sum is one register, and its high half the carry");
             b.load32(product, row.a(b, i));
-            b.imul(product, self.0.multiplier_register());
+            b.imul(product, self.0.registers().w);
             b.add(carry, product);
             if combine != Combine::Set {
                 let limb = b.gpr();
@@ -65,7 +65,7 @@ impl<S: Scale<Multiplier = Gpr> + LimbRegisters> Scale for Paired<S> {
     }
 
     fn store_carry(&self, b: &mut Builder, to: Place) {
-        b.store32(to, self.0.carry_register());
+        b.store32(to, self.0.registers().carry);
     }
 
     fn store_zero(&self, b: &mut Builder, to: Place) {
@@ -75,7 +75,7 @@ impl<S: Scale<Multiplier = Gpr> + LimbRegisters> Scale for Paired<S> {
     }
 
     fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
-        wide::absorb(b, r, more, self.0.carry_register());
+        wide::absorb(b, r, more, self.0.registers().carry);
     }
 
     fn carry(&self, b: &mut Builder) -> VReg {

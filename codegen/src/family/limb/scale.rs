@@ -8,8 +8,8 @@
 //! the borrow out of the difference. Strategies whose second chain could only be a borrow use this.
 //! Every strategy says how it does one group; loops, tails and exact sizes are written once, in [`row`].
 
-use super::Limbs;
 use super::walk::{Carry, Cut};
+use super::{Limbs, from_flag, to_flag};
 use crate::family::{Contract, Extent, Lowering, Parameters};
 use crate::ir::typed::{Gpr, Place, Val};
 use crate::ir::{Builder, Func, VReg, Virtual};
@@ -91,29 +91,68 @@ pub(super) trait Scale: Sized {
     fn leave(&self, _: &mut Builder) {}
 }
 
-/// A strategy whose multiplier and carry limb are in general registers between groups.
-pub(super) trait LimbRegisters {
+/// Where a strategy keeps what lives between groups.
+#[derive(Clone, Copy)]
+pub(super) struct Registers {
     /// The multiplier.
-    fn multiplier_register(&self) -> Gpr;
+    pub w: Gpr,
     /// The carry limb.
-    fn carry_register(&self) -> Gpr;
+    pub carry: Gpr,
 }
 
-/// For strategies with fields of those names.
-macro_rules! limb_registers {
-    ($($strategy:ident),*) => {
-        $(impl $crate::family::limb::scale::LimbRegisters for $strategy {
-            fn multiplier_register(&self) -> Gpr {
-                self.w
-            }
-            fn carry_register(&self) -> Gpr {
-                self.carry
-            }
-        })*
-    };
+/// A strategy whose multiplier and carry limb are in general registers between groups: all of [`Scale`] but the groups is then
+/// the same.
+pub(super) trait InRegisters: Sized {
+    /// As [`Scale::new`].
+    fn new(b: &mut Builder, parameters: &Parameters) -> Self;
+    /// The registers.
+    fn registers(&self) -> Registers;
+    /// As [`Scale::group`].
+    fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine);
+    /// As [`Scale::LIVE`].
+    const LIVE: Option<LiveGroup<Self>> = None;
 }
-limb_registers!(MulAdc);
-pub(super) use limb_registers;
+
+impl<S: InRegisters> Scale for S {
+    type Multiplier = Gpr;
+    const LIVE: Option<LiveGroup<S>> = <S as InRegisters>::LIVE;
+
+    fn new(b: &mut Builder, parameters: &Parameters) -> S {
+        InRegisters::new(b, parameters)
+    }
+
+    fn begin(&self, b: &mut Builder, multiplier: Gpr) {
+        b.mov(self.registers().w, multiplier);
+        b.mov_imm32(self.registers().carry, 0);
+    }
+
+    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
+        b.load(self.registers().w, multiplier);
+        b.mov_imm32(self.registers().carry, 0);
+    }
+
+    fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
+        InRegisters::group(self, b, row, k, combine);
+    }
+
+    fn store_carry(&self, b: &mut Builder, to: Place) {
+        b.store(to, self.registers().carry);
+    }
+
+    fn store_zero(&self, b: &mut Builder, to: Place) {
+        let zero = b.gpr();
+        b.mov_imm32(zero, 0);
+        b.store(to, zero);
+    }
+
+    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
+        absorb_gpr(b, r, more, self.registers().carry);
+    }
+
+    fn carry(&self, _: &mut Builder) -> VReg {
+        self.registers().carry.0
+    }
+}
 
 /// What is set up before a loop that keeps its carries in the flags (`open`), a group that takes the flags as they are and
 /// leaves them (`group`), and what is folded in after the loop (`close`).
@@ -305,15 +344,8 @@ pub(super) fn absorb_gpr(b: &mut Builder, r: &Limbs, more: Gpr, carry: Gpr) {
         }
         r.advance(b, k);
     };
-    let open = |b: &mut Builder| {
-        b.note("the carry into CF");
-        b.add_ri(carry, -1);
-    };
-    let close = |b: &mut Builder| {
-        b.note("and back");
-        b.mov_imm32(carry, 0);
-        b.adc_ri(carry, 0);
-    };
+    let open = |b: &mut Builder| to_flag(b, carry);
+    let close = |b: &mut Builder| from_flag(b, carry);
     let group = |b: &mut Builder, k| {
         open(b);
         chain(b, k);
@@ -326,33 +358,19 @@ pub(super) fn absorb_gpr(b: &mut Builder, r: &Limbs, more: Gpr, carry: Gpr) {
 /// Limbs of a trip through which a carry walks.
 const ONWARD: u32 = 8;
 
-pub(super) fn store_zero(b: &mut Builder, to: Place) {
-    let zero = b.gpr();
-    b.mov_imm32(zero, 0);
-    b.store(to, zero);
-}
-
 /// Baseline: `mul` writes the flags and its fixed registers, so the carries of a limb are absorbed before the next product.
 pub(super) struct MulAdc {
     w: Gpr,
     carry: Gpr,
 }
 
-impl Scale for MulAdc {
-    type Multiplier = Gpr;
-
+impl InRegisters for MulAdc {
     fn new(b: &mut Builder, _: &Parameters) -> MulAdc {
         MulAdc { w: b.gpr(), carry: b.gpr() }
     }
 
-    fn begin(&self, b: &mut Builder, multiplier: Gpr) {
-        b.mov(self.w, multiplier);
-        b.mov_imm32(self.carry, 0);
-    }
-
-    fn begin_at(&self, b: &mut Builder, multiplier: Place) {
-        b.load(self.w, multiplier);
-        b.mov_imm32(self.carry, 0);
+    fn registers(&self) -> Registers {
+        Registers { w: self.w, carry: self.carry }
     }
 
     fn group(&self, b: &mut Builder, row: &Row, k: u32, combine: Combine) {
@@ -378,21 +396,5 @@ impl Scale for MulAdc {
             }
             b.mov(self.carry, hi);
         }
-    }
-
-    fn store_carry(&self, b: &mut Builder, to: Place) {
-        b.store(to, self.carry);
-    }
-
-    fn store_zero(&self, b: &mut Builder, to: Place) {
-        store_zero(b, to);
-    }
-
-    fn absorb(&self, b: &mut Builder, r: &Limbs, more: Gpr) {
-        absorb_gpr(b, r, more, self.carry);
-    }
-
-    fn carry(&self, _: &mut Builder) -> VReg {
-        self.carry.0
     }
 }

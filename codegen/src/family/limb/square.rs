@@ -1,7 +1,7 @@
 //! Squares of the limbs of a number, added to a number of twice as many limbs: r := r + sum a_i^2 B^(2i).
 
-use super::Limbs;
 use super::scale::{absorb_gpr, absorb_val};
+use super::{Limbs, from_flag, to_flag};
 use crate::ir::typed::{Gpr, Place, Val};
 use crate::ir::{Builder, VReg};
 use crate::isa::row::{RAX, RDX};
@@ -159,8 +159,7 @@ impl Squares for MulxSquares {
     }
 
     fn group(&self, b: &mut Builder, r: &Limbs, a: &Limbs, k: u32) {
-        b.note("the carry into CF");
-        b.add_ri(self.carry, -1);
+        to_flag(b, self.carry);
         for i in 0..k {
             let (limb, lo, hi) = (b.pinned(RDX), b.gpr(), b.gpr());
             b.load(limb, a.limb(b, i));
@@ -170,9 +169,7 @@ impl Squares for MulxSquares {
             b.adc(hi, r.limb(b, 2 * i + 1));
             b.store(r.limb(b, 2 * i + 1), hi);
         }
-        b.note("the carry out of CF");
-        b.mov_imm32(self.carry, 0);
-        b.adc_ri(self.carry, 0);
+        from_flag(b, self.carry);
     }
 
     fn double(&self, b: &mut Builder, r: &Limbs, a: &Limbs, k: u32) {

@@ -1,7 +1,7 @@
 //! r := a + b and r := a - b.
 
-use super::Limbs;
 use super::walk::{Carry, Cut};
+use super::{Limbs, from_flag, to_flag};
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::{Gpr, Val};
 use crate::ir::{Builder, Func, VReg, Virtual};
@@ -134,15 +134,12 @@ pub(super) struct Chain {
 impl Chain {
     /// CF := the carry.
     fn open(&self, b: &mut Builder) {
-        b.note("the carry into CF");
-        b.add_ri(self.carry, -1);
+        to_flag(b, self.carry);
     }
 
     /// The carry := CF.
     fn close(&self, b: &mut Builder) {
-        b.note("the carry out of CF");
-        b.mov_imm32(self.carry, 0);
-        b.adc_ri(self.carry, 0);
+        from_flag(b, self.carry);
     }
 
     /// The words of a group, with the carry in CF on both sides.
