@@ -2,6 +2,7 @@
 
 use crate::error::{Noun, Problems, Reason, Shown};
 use crate::family::Lowering;
+use crate::ir::linear::Line;
 use crate::ir::{Func, Physical, Virtual, taint, wellformed};
 use crate::isa::feature::FeatureSet;
 use crate::isa::row::RegClass;
@@ -119,7 +120,8 @@ pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, P
         Form::Portable => (format!("{:?}", func.body), func.instructions().len()),
         Form::Machine(physical) => {
             let lines = physical.lines();
-            (format!("{lines:?}"), lines.len())
+            let data = lines.iter().filter(|line| matches!(line, Line::Pool(_))).count();
+            (format!("{lines:?}"), lines.len() - data)
         }
     };
     let code_hash = hex16(&Sha256::digest(text.as_bytes()));

@@ -30,6 +30,11 @@ pub fn text(instruction: &Instruction) -> String {
     options.set_show_branch_size(false);
     let mut out = String::new();
     formatter.format(instruction, &mut out);
+    if instruction.is_ip_rel_memory_operand() {
+        // The one thing that is addressed from here.
+        let before = out.split_once('[').map_or("", |(before, _)| before);
+        return format!("{before}[rip + pool]");
+    }
     out
 }
 
@@ -96,6 +101,7 @@ pub fn listing(func: &Func<Physical>) -> Vec<String> {
     for line in &lines {
         match line {
             Line::Label(label) => assert_eq!(indices.insert(*label, index), None, "one label, one place"),
+            Line::Pool(_) => {}
             _ => index += 1,
         }
     }
@@ -110,6 +116,7 @@ pub fn listing(func: &Func<Physical>) -> Vec<String> {
             Line::Reserve(bytes) => format!("sub rsp, {bytes}"),
             Line::Release(bytes) => format!("add rsp, {bytes}"),
             Line::Ret => "ret".into(),
+            Line::Pool(_) => return None,
         })
     };
     lines.iter().filter_map(line).collect()

@@ -94,8 +94,12 @@ pub fn instruction(random: &mut Random, op: Op) -> Inst<PReg> {
     let operands = op.row().operands.iter().map(|spec| match (spec.fixed, spec.kind) {
         (Some(fixed), _) => Operand::Reg(fixed),
         (None, Kind::Reg(class, _)) => Operand::Reg(reg(random, class)),
-        (None, Kind::RegMem(class, _)) if random.below(2) == 0 => Operand::Reg(reg(random, class)),
-        (None, Kind::RegMem(..) | Kind::Mem(_) | Kind::Address) => Operand::Mem(mem(random)),
+        (None, Kind::RegMem(class, _) | Kind::RegMemAligned(class, _)) if random.below(2) == 0 => {
+            Operand::Reg(reg(random, class))
+        }
+        (None, Kind::RegMem(..) | Kind::RegMemAligned(..) | Kind::Mem(_) | Kind::MemAligned(_) | Kind::Address) => {
+            Operand::Mem(mem(random))
+        }
         (None, Kind::Imm8) => Operand::Imm(constant(random, 8) & 127),
         (None, Kind::Selector) => Operand::Imm(random.below(256).cast_signed()),
         (None, Kind::Imm32) => Operand::Imm(constant(random, 32)),
@@ -109,10 +113,7 @@ pub fn instruction(random: &mut Random, op: Op) -> Inst<PReg> {
 /// Instructions of that row with every address: each base, index, scale and edge of displacement. None if it has no memory.
 pub fn every_address(op: Op) -> impl Iterator<Item = Inst<PReg>> {
     let row = op.row();
-    let place = row.operands.iter().position(|spec| match spec.kind {
-        Kind::RegMem(..) | Kind::Mem(_) | Kind::Address => true,
-        Kind::Reg(..) | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => false,
-    });
+    let place = row.operands.iter().position(|spec| spec.kind.memory().is_some() || spec.kind == Kind::Address);
     let mut random = Random(1);
     let indices = || (0..16).map(PReg::gpr).filter(|reg| *reg != RSP);
     let indices =

@@ -30,11 +30,12 @@ fn xmm(op: Sse2, operands: &[Operand<PReg>]) -> Inst<PReg> {
 
 fn limbs(name: &str, writes: bool, reg: PReg) -> Parameter<PReg> {
     let kind = ParameterKind::Pointer { element_bytes: 8, length: Length::of(2), reads: true, writes, cursor: 0 };
-    Parameter { name: name.into(), kind, secret: true, may_equal: vec![], reg }
+    Parameter { name: name.into(), kind, secret: true, may_equal: vec![], align: 1, reg }
 }
 
 fn function(name: &str, body: Vec<Node<PReg>>, subs: Vec<Vec<Node<PReg>>>, frame: Frame) -> Func<Physical> {
-    let public = |name: &str, kind, reg| Parameter { name: name.into(), kind, secret: false, may_equal: vec![], reg };
+    let public =
+        |name: &str, kind, reg| Parameter { name: name.into(), kind, secret: false, may_equal: vec![], align: 1, reg };
     Func {
         name: name.into(),
         limb_bits: 64,
@@ -47,6 +48,7 @@ fn function(name: &str, body: Vec<Node<PReg>>, subs: Vec<Vec<Node<PReg>>>, frame
         returns: Some(RAX),
         body,
         subs,
+        pool: vec![],
         frame,
         exact: None,
         vregs: 0,

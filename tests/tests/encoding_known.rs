@@ -122,7 +122,7 @@ fn what_does_not_fit_is_refused_and_never_wraps() {
     misfit(xmm(Sse2::Pshufd, &[vector(0), vector(0), Operand::Imm(256)]), Misfit::Range("from"));
     misfit(xmm(Sse2::Pshufd, &[vector(0), vector(0), Operand::Imm(-1)]), Misfit::Range("from"));
     // Memory that is not aligned to 16 bytes would fault.
-    misfit(xmm(Sse2::Paddq, &[vector(0), at(RSI, 0)]), Misfit::Sort("src"));
+    misfit(xmm(Sse2::Psubq, &[vector(0), at(RSI, 0)]), Misfit::Sort("src"));
     misfit(xmm(Sse2::MovdqaXmm, &[vector(0), at(RSI, 0)]), Misfit::Sort("src"));
     misfit(xmm(Sse2::Paddq, &[vector(0), reg(PReg::mmx(0))]), Misfit::Sort("src"));
     let beyond = PReg::xmm(16);

@@ -650,6 +650,7 @@ fn allocated(func: &Func<Virtual>, frame: Frame, assign: impl Fn(VReg) -> PReg) 
         kind: parameter.kind,
         secret: parameter.secret,
         may_equal: parameter.may_equal.clone(),
+        align: parameter.align,
         reg: assign(parameter.reg),
     };
     Func {
@@ -658,6 +659,7 @@ fn allocated(func: &Func<Virtual>, frame: Frame, assign: impl Fn(VReg) -> PReg) 
         parameters: func.parameters.iter().map(parameter).collect(),
         returns: func.returns.map(&assign),
         body: nodes(&func.body, &assign),
+        pool: vec![],
         subs: func.subs.iter().map(|sub| nodes(sub, &assign)).collect(),
         frame,
         exact: func.exact,

@@ -464,6 +464,7 @@ fn physical(frame: Frame, insts: Vec<Inst<PReg>>) -> Func<Physical> {
         kind: parameter.kind,
         secret: parameter.secret,
         may_equal: parameter.may_equal.clone(),
+        align: parameter.align,
         reg,
     });
     Func {
@@ -473,6 +474,7 @@ fn physical(frame: Frame, insts: Vec<Inst<PReg>>) -> Func<Physical> {
         returns: None,
         body: vec![Node::Block(insts)],
         subs: vec![],
+        pool: vec![],
         frame,
         exact: None,
         vregs: 0,

@@ -2,7 +2,9 @@
 //! (`.intel_syntax noprefix`) read it alike. Knows no kernel and no encoding.
 
 use crate::ir::linear::{Label, Line};
-use crate::ir::{Func, Inst, Mem, Operand, Physical};
+use crate::ir::{Func, Inst, Mem, Operand, POOL_ALIGNMENT, Physical};
+use crate::isa::Op;
+use crate::isa::base::Base;
 use crate::isa::row::{Kind, PReg, Width};
 use std::collections::BTreeMap;
 
@@ -33,6 +35,7 @@ pub fn lines(func: &Func<Physical>, style: Style) -> Vec<String> {
             _ => None,
         })
         .collect();
+    let pool = local_number(Label(u32::try_from(places.len()).expect("fewer than 2^32 labels")));
     let target = |from: usize, label: Label| {
         let direction = if places[&label] < from { 'b' } else { 'f' };
         format!("{}{direction}", local_number(label))
@@ -46,10 +49,16 @@ pub fn lines(func: &Func<Physical>, style: Style) -> Vec<String> {
     cfi(&mut out, &[".cfi_startproc".into()]);
     for (at, line) in laid_out.iter().enumerate() {
         match line {
-            Line::Inst(inst) => out.push(match inst.note {
-                Some(note) if style.notes => format!("{} # {note}", instruction(inst)),
-                _ => instruction(inst),
-            }),
+            Line::Inst(inst) => {
+                let text = match inst.op {
+                    Op::Base(Base::Pool) => pool_address(inst, &format!("{pool}f")),
+                    _ => instruction(inst),
+                };
+                out.push(match inst.note {
+                    Some(note) if style.notes => format!("{text} # {note}"),
+                    _ => text,
+                });
+            }
             Line::Label(label) => out.push(format!("{}:", local_number(*label))),
             Line::Jump(jump, label) => out.push(format!("{} {}", jump.mnemonic(), target(at, *label))),
             Line::Call(label) => out.push(format!("call {}", target(at, *label))),
@@ -74,14 +83,31 @@ pub fn lines(func: &Func<Physical>, style: Style) -> Vec<String> {
             // The epilogue has undone the prologue, so what follows (a subroutine) has the rules of a function's entry: its
             // return address is at rsp, and the registers that the body saved are found from the body's own frame.
             Line::Ret => out.push("ret".into()),
+            // What fills the gap traps, as in the machine backend.
+            Line::Pool(bytes) => {
+                out.push(format!(".p2align {}, 0xcc", POOL_ALIGNMENT.trailing_zeros()));
+                out.push(format!("{pool}:"));
+                for bytes in bytes.chunks(16) {
+                    let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:#04x}")).collect();
+                    out.push(format!(".byte {}", bytes.join(", ")));
+                }
+            }
         }
     }
     cfi(&mut out, &[".cfi_endproc".into()]);
     out
 }
 
-/// The text of one instruction, without its note.
+/// The address of the pool by its label.
+fn pool_address(inst: &Inst<PReg>, label: &str) -> String {
+    format!("{} {}, [rip + {label}]", inst.op.row().mnemonic, operand(&inst.operands[0], Kind::Address))
+}
+
+/// The text of one instruction, without its note. The pool's address has a name here, and a label in [`lines`].
 pub fn instruction(inst: &Inst<PReg>) -> String {
+    if inst.op == Op::Base(Base::Pool) {
+        return pool_address(inst, "pool");
+    }
     let row = inst.op.row();
     let operands: Vec<_> = row.printed().map(|(index, spec)| operand(&inst.operands[index], spec.kind)).collect();
     if operands.is_empty() { row.mnemonic.into() } else { format!("{} {}", row.mnemonic, operands.join(", ")) }
@@ -96,23 +122,17 @@ fn operand(operand: &Operand<PReg>, kind: Kind) -> String {
 }
 
 fn width(kind: Kind) -> Width {
-    match kind {
-        Kind::Reg(_, width) | Kind::RegMem(_, width) | Kind::Mem(width) => width,
-        Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => Width::W64,
-    }
+    kind.width().unwrap_or(Width::W64)
 }
 
 fn size(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Address => "",
-        Kind::Reg(..) | Kind::RegMem(..) | Kind::Mem(_) | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => {
-            match width(kind) {
-                Width::W32 => "dword ptr ",
-                Width::W64 => "qword ptr ",
-                Width::W128 => "xmmword ptr ",
-                Width::Limb => "limb ptr ",
-            }
-        }
+    match kind.memory() {
+        None => "",
+        Some(Width::W32) => "dword ptr ",
+        Some(Width::W64) => "qword ptr ",
+        Some(Width::W128) => "xmmword ptr ",
+        Some(Width::W256) => "ymmword ptr ",
+        Some(Width::Limb) => "limb ptr ",
     }
 }
 

@@ -41,7 +41,11 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
                 } else {
                     format!("; may be equal to {}, no other overlap", equal.join(", "))
                 };
-                format!("- {name}: {count} limbs of {} bits, {rights}{alias}", element_bytes * 8)
+                let align = match parameter.align {
+                    1 => String::new(),
+                    align => format!(", aligned to {align} bytes"),
+                };
+                format!("- {name}: {count} limbs of {} bits, {rights}{align}{alias}", element_bytes * 8)
             }
             // The first count is the one that an exact variant fixes.
             ParameterKind::Count { min, max } => match func.exact.filter(|_| func.first_count() == Some(index)) {

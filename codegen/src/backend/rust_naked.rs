@@ -64,6 +64,7 @@ fn unsigned(bits: u32) -> TokenStream {
         8 => quote!(u8),
         32 => quote!(u32),
         64 => quote!(u64),
+        128 => quote!(u128),
         _ => panic!("no Rust type of {bits} bits in a signature"),
     }
 }
@@ -76,8 +77,14 @@ mod tests {
 
     #[test]
     fn the_signature_follows_the_parameters() {
-        let parameter =
-            |name: &str, kind, reg| Parameter { name: name.into(), kind, secret: false, may_equal: vec![], reg };
+        let parameter = |name: &str, kind, reg| Parameter {
+            name: name.into(),
+            kind,
+            secret: false,
+            may_equal: vec![],
+            align: 1,
+            reg,
+        };
         let pointer = |writes, element_bytes| ParameterKind::Pointer {
             element_bytes,
             length: Length::of(2),
@@ -96,6 +103,7 @@ mod tests {
             returns: Some(RAX),
             body: vec![],
             subs: vec![],
+            pool: vec![],
             frame: Frame::default(),
             exact: None,
             vregs: 0,

@@ -477,7 +477,14 @@ impl<'a> Printer<'a> {
                 }
                 _ => unreachable!("not an operation on counts: {inst:?}"),
             },
-            Op::MmxSse2(_) | Op::Sse2(_) | Op::Bmi2Adx(_) => unreachable!("not of the portable ISA: {inst:?}"),
+            Op::MmxSse2(_)
+            | Op::Sse2(_)
+            | Op::Ssse3Sse41(_)
+            | Op::Aes(_)
+            | Op::Avx(_)
+            | Op::Avx2(_)
+            | Op::Vaes(_)
+            | Op::Bmi2Adx(_) => unreachable!("not of the portable ISA: {inst:?}"),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Builds a `Func<Virtual>`, one instruction a call. The typed methods, one for each row, come from the instruction table.
 
-use super::typed::{Gpr, Mmx, Place, Val, Xmm};
+use super::typed::{Gpr, Mmx, Place, Val, Xmm, Ymm};
 use super::*;
 use crate::isa::row::{FlagSet, NONE};
 
@@ -23,6 +23,7 @@ impl Builder {
             returns: None,
             body: Vec::new(),
             subs: Vec::new(),
+            pool: Vec::new(),
             frame: (),
             exact: None,
             vregs: 0,
@@ -52,6 +53,10 @@ impl Builder {
     pub fn xmm(&mut self) -> Xmm {
         Xmm(self.fresh(RegClass::Xmm, None))
     }
+    /// A new vector register of 256 bits.
+    pub fn ymm(&mut self) -> Ymm {
+        Ymm(self.fresh(RegClass::Xmm, None))
+    }
     /// A new portable value.
     pub fn val(&mut self) -> Val {
         Val(self.fresh(RegClass::Portable, None))
@@ -73,7 +78,31 @@ impl Builder {
 
     fn declare(&mut self, name: &str, kind: ParameterKind, secret: bool, may_equal: &[u8], reg: VReg) {
         let may_equal = may_equal.to_vec();
-        self.func.parameters.push(Parameter { name: name.into(), kind, secret, may_equal, reg });
+        self.func.parameters.push(Parameter { name: name.into(), kind, secret, may_equal, align: 1, reg });
+    }
+
+    /// Promises that the pointer with that index is a multiple of `bytes`, as its contract says.
+    pub fn aligned(&mut self, parameter: u8, bytes: u32) {
+        self.func.parameters[usize::from(parameter)].align = bytes;
+    }
+
+    /// Puts a public constant into the pool, if it is not there yet; its offset, a multiple of [`POOL_ALIGNMENT`].
+    pub fn constant(&mut self, bytes: &[u8]) -> i32 {
+        let step = POOL_ALIGNMENT as usize;
+        let pool = &mut self.func.pool;
+        let mut padded = bytes.to_vec();
+        padded.resize(bytes.len().next_multiple_of(step), 0);
+        let known = (0..pool.len()).step_by(step).find(|start| pool[*start..].starts_with(&padded));
+        let offset = known.unwrap_or_else(|| {
+            pool.extend(&padded);
+            pool.len() - padded.len()
+        });
+        i32::try_from(offset).expect("a pool below 2^31 bytes")
+    }
+
+    /// The memory `offset` bytes into the pool, which starts at `base`: what [`Builder::pool`] left.
+    pub fn pooled(&self, base: Gpr, offset: i32) -> Place {
+        Place(Mem { space: Space::Pool, base: base.0, index: None, disp: offset })
     }
 
     /// The memory `disp` bytes after the pointer `base`, which belongs to the parameter with that index.

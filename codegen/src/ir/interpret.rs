@@ -2,10 +2,15 @@
 //! and no encoding.
 //!
 //! Everything that a CPU would let pass is a [`Fault`]: reading a register, a flag or a spill slot that was never written,
-//! an access outside an argument's bytes or rights, a callee-saved register that is not restored, MMX without `emms`.
+//! an access outside an argument's bytes or rights, a callee-saved register that is not restored, MMX without `emms`, 256 bits
+//! without `vzeroupper`; and what a CPU would stop at: an operand that is not aligned as its row says.
 //! The virtual form is executed from its nodes, the physical form from its [`lines`](super::Func::lines), so that the two
 //! check each other. The direction flag and MXCSR are not modelled: no row touches them.
 
+mod aes;
+mod aes_steps;
+mod avx;
+mod avx2;
 mod base;
 mod bmi2_adx;
 mod fault;
@@ -14,6 +19,9 @@ mod mmx_sse2;
 mod portable;
 mod program;
 mod sse2;
+mod ssse3_sse41;
+mod vaes;
+mod vector;
 
 pub use fault::{BadArgument, Fault};
 pub use program::{Executable, Program};

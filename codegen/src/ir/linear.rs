@@ -55,6 +55,8 @@ pub enum Line {
     Release(u32),
     /// `ret`.
     Ret,
+    /// The pool of constants, at a multiple of [`POOL_ALIGNMENT`]: the last line, if there is a pool.
+    Pool(Vec<u8>),
 }
 
 struct Layout {
@@ -144,6 +146,9 @@ impl Func<Physical> {
             layout.lines.push(Line::Label(label));
             layout.nodes(sub);
             layout.lines.push(Line::Ret);
+        }
+        if !self.pool.is_empty() {
+            layout.lines.push(Line::Pool(self.pool.clone()));
         }
         layout.lines
     }

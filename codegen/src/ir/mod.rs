@@ -11,6 +11,7 @@
 //! - Memory operands name the *argument* they belong to. Within a block the byte offset of an access is its displacement
 //!   plus the `lea` steps that its base took since the start of the block; all pointers of one *cursor* walk in step (checked),
 //!   so two offsets can be compared across arguments, and aliasing is decided instead of feared.
+//! - Public constants lie in the function's *pool*, behind its code.
 
 pub mod abi;
 pub mod builder;
@@ -87,6 +88,8 @@ pub enum Space {
     Pointed,
     /// A spill slot of the function's own frame.
     Frame,
+    /// The function's pool of public constants, which is only read.
+    Pool,
     /// No memory: an address that is only computed (`lea` on a count).
     Nowhere,
 }
@@ -277,9 +280,14 @@ pub struct Parameter<R> {
     pub secret: bool,
     /// Indices of parameters whose pointer may equal this one's.
     pub may_equal: Vec<u8>,
+    /// A power of 2 that the pointer is a multiple of; 1 where the contract promises no more than the elements' own alignment.
+    pub align: u32,
     /// Where it is at entry. In a virtual function: an unpinned vreg (`Gpr`, or `Portable` for a value in the portable ISA).
     pub reg: R,
 }
+
+/// Alignment of the pool, and of each constant in it.
+pub const POOL_ALIGNMENT: u32 = 32;
 
 /// A function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -296,6 +304,8 @@ pub struct Func<S: Stage> {
     pub body: Vec<Node<S::Reg>>,
     /// Private subroutines.
     pub subs: Vec<Vec<Node<S::Reg>>>,
+    /// Public constants, which lie behind the code at a multiple of [`POOL_ALIGNMENT`].
+    pub pool: Vec<u8>,
     /// Frame, once allocated.
     pub frame: S::Frame,
     /// The only value of the first count this function may be called with, if it has no loop.
@@ -354,9 +364,28 @@ impl<R> Inst<R> {
     /// The width of the access to memory, if there is one.
     pub fn access(&self) -> Option<Width> {
         self.operands.iter().zip(self.op.row().operands).find_map(|(operand, spec)| match (operand, spec.kind) {
-            (Operand::Mem(_), Kind::RegMem(_, width) | Kind::Mem(width)) => Some(width),
-            _ => None,
+            (Operand::Mem(_), kind) => kind.memory(),
+            (Operand::Reg(_) | Operand::Imm(_), _) => None,
         })
+    }
+
+    /// What the address of the access must be a multiple of.
+    pub fn alignment(&self) -> u32 {
+        let aligned = self
+            .operands
+            .iter()
+            .zip(self.op.row().operands)
+            .any(|(operand, spec)| matches!(operand, Operand::Mem(_)) && spec.kind.is_aligned());
+        if aligned { self.access().map_or(1, |width| width.bytes(64)) } else { 1 }
+    }
+
+    /// Whether the instruction reads or writes all 256 bits of a vector register.
+    pub fn is_wide(&self) -> bool {
+        self.op
+            .row()
+            .operands
+            .iter()
+            .any(|spec| spec.kind.register().is_some() && spec.kind.width() == Some(Width::W256))
     }
 }
 
@@ -388,6 +417,7 @@ impl<S: Stage> Func<S> {
 
     /// The computed manifest: the features that the instructions need.
     pub fn features(&self) -> crate::isa::feature::FeatureSet {
-        self.instructions().iter().filter_map(|inst| inst.op.row().feature).collect()
+        let sets = self.instructions().into_iter().map(|inst| inst.op.row().features);
+        sets.fold(crate::isa::feature::FeatureSet::EMPTY, |all, set| all.union(set))
     }
 }

@@ -4,6 +4,7 @@
 use super::site::Name;
 use super::{Control, Func, Inst, Mem, Node, Operand, Parameter, ParameterKind, Space, Stage};
 use crate::isa::Op;
+use crate::isa::base::Base;
 use crate::isa::row::{FlagSet, Kind, Width};
 use std::fmt::{self, Write};
 
@@ -57,6 +58,13 @@ where
             writeln!(self.out, "sub {index}:")?;
             self.nodes(sub, 1)?;
         }
+        if !func.pool.is_empty() {
+            writeln!(self.out, "pool:")?;
+        }
+        for line in func.pool.chunks(16) {
+            let bytes: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
+            writeln!(self.out, "    {}", bytes.join(" "))?;
+        }
         Ok(())
     }
 
@@ -83,6 +91,9 @@ where
         }
         if parameter.secret {
             write!(self.out, ", secret")?;
+        }
+        if parameter.align > 1 {
+            write!(self.out, ", aligned to {}", parameter.align)?;
         }
         for other in &parameter.may_equal {
             let other = self.name(*other).to_string();
@@ -141,6 +152,9 @@ where
             self.out.push_str(if index == 0 { " " } else { ", " });
             self.operand(operand, spec.kind)?;
         }
+        if inst.op == Op::Base(Base::Pool) {
+            self.out.push_str(", pool");
+        }
         let mut comment = Vec::new();
         comment.extend(inst.note.map(String::from));
         let portable = matches!(inst.op, Op::Portable(_));
@@ -158,10 +172,7 @@ where
     }
 
     fn operand(&mut self, operand: &Operand<S::Reg>, kind: Kind) -> fmt::Result {
-        let width = match kind {
-            Kind::Reg(_, width) | Kind::RegMem(_, width) | Kind::Mem(width) => Some(width),
-            Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => None,
-        };
+        let width = kind.width();
         match operand {
             Operand::Reg(reg) => {
                 let name: Name = (*reg).into();
@@ -173,6 +184,7 @@ where
                     Some(Width::W32) => write!(self.out, "dword ")?,
                     Some(Width::W64) => write!(self.out, "qword ")?,
                     Some(Width::W128) => write!(self.out, "xmmword ")?,
+                    Some(Width::W256) => write!(self.out, "ymmword ")?,
                     Some(Width::Limb) => write!(self.out, "limb ")?,
                     None => {}
                 }
@@ -189,6 +201,7 @@ where
             }
             Space::Pointed => write!(self.out, "pointed")?,
             Space::Frame => write!(self.out, "frame")?,
+            Space::Pool => write!(self.out, "pool")?,
             Space::Nowhere => {}
         }
         write!(self.out, "[{}", mem.base.into())?;

@@ -270,6 +270,8 @@ impl Taint<'_> {
                     }
                     (least, Some(least == u8::MAX))
                 }
+                // Constants are public; `wellformed` refuses a store to them.
+                Space::Pool => (u8::MAX, Some(false)),
                 // No virtual function has a frame: `wellformed` refuses it. Here it counts as secret.
                 Space::Frame | Space::Nowhere => (u8::MAX, Some(true)),
             };

@@ -103,13 +103,13 @@ pub fn fits<R: AnyReg>(inst: &Inst<R>) -> Result<(), Misfit> {
     let mut memories = 0;
     for (operand, spec) in inst.operands.iter().zip(row.operands) {
         match (operand, spec.kind) {
-            (Operand::Reg(reg), Kind::Reg(class, _) | Kind::RegMem(class, _)) if reg.class() == class => {
+            (Operand::Reg(reg), kind) if kind.register() == Some(reg.class()) => {
                 if spec.fixed.is_some() && reg.physical() != spec.fixed {
                     return Err(Misfit::Fixed(spec.name));
                 }
             }
-            (Operand::Mem(mem), Kind::RegMem(..) | Kind::Mem(_) | Kind::Address) if addressable(mem) => {
-                memories += u32::from(spec.kind != Kind::Address);
+            (Operand::Mem(mem), kind) if (kind.memory().is_some() || kind == Kind::Address) && addressable(mem) => {
+                memories += u32::from(kind != Kind::Address);
             }
             (Operand::Imm(value), Kind::Imm8) => {
                 if !(0..=127).contains(value) {

@@ -16,6 +16,8 @@ rows! {
         Store32     store32     "mov"    (dst: W m32, src: R r32)             NONE NONE NONE base Store;
         MovImm32    mov_imm32   "mov"    (dst: W r32, value: R i32)           NONE NONE NONE base Move;
         Lea         lea         "lea"    (dst: W r64, src: R addr)            NONE NONE NONE base Lea;
+        // The address of the function's pool of constants.
+        Pool        pool        "lea"    (dst: W r64)                         NONE NONE NONE base Lea;
         // dst := dst op src; adc and sbb take CF in; CF is the carry or borrow out, OF the signed overflow.
         Add         add         "add"    (dst: RW r64, src: R rm64)           NONE COZ NONE base Alu;
         AddMr       add_mr      "add"    (dst: RW m64, src: R r64)            NONE COZ NONE base Alu;
@@ -44,6 +46,12 @@ rows! {
         Dec         dec         "dec"    (dst: RW r64)                        NONE OZ  NONE base Alu;
         Neg         neg         "neg"    (dst: RW r64)                        NONE COZ NONE base Alu;
         Not         not         "not"    (dst: RW r64)                        NONE NONE NONE base Alu;
+        // The bytes in reverse order; the flags stay.
+        Bswap       bswap       "bswap"  (dst: RW r64)                        NONE NONE NONE base Alu;
+        Bswap32     bswap32     "bswap"  (dst: RW r32)                        NONE NONE NONE base Alu;
+        // Rotation by 1-63: CF is the last bit that came around; OF is undefined for counts other than 1. ZF stays.
+        Rol         rol         "rol"    (dst: RW r64, count: R i8)           NONE CO  OF   base Shift;
+        Ror         ror         "ror"    (dst: RW r64, count: R i8)           NONE CO  OF   base Shift;
         // Shift by 1-63: CF is the last bit out; OF is undefined for counts other than 1.
         Shl         shl         "shl"    (dst: RW r64, count: R i8)           NONE COZ OF   base Shift;
         Shr         shr         "shr"    (dst: RW r64, count: R i8)           NONE COZ OF   base Shift;

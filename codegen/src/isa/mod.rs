@@ -2,7 +2,7 @@
 
 /// Declares the rows of one extension: the enum of its operations, their [`row::Row`]s, and a typed method of
 /// [`crate::ir::Builder`] for each. Fields of a row: variant, builder method, mnemonic, operands (name, access, kind and,
-/// behind `@`, the only register allowed), flags read, written, left undefined, feature, class.
+/// behind `@`, the only register allowed), flags read, written, left undefined, features, class.
 macro_rules! rows {
     ($(#[$meta:meta])* $set:ident, $arm:ident {
         $( $variant:ident $method:ident $mnemonic:literal
@@ -35,7 +35,7 @@ macro_rules! rows {
                                 writes: $crate::isa::row::$writes,
                                 undefined: $crate::isa::row::$undefined,
                             },
-                            feature: $crate::isa::needs::$feature,
+                            features: $crate::isa::needs::$feature,
                             class: $crate::isa::row::Class::$class,
                         };
                         &ROW
@@ -57,6 +57,9 @@ macro_rules! rows {
     (@fixed $fixed:ident) => { Some($crate::isa::row::$fixed) };
 }
 
+pub mod aes;
+pub mod avx;
+pub mod avx2;
 pub mod base;
 pub mod bmi2_adx;
 pub mod feature;
@@ -64,6 +67,8 @@ pub mod mmx_sse2;
 pub mod portable;
 pub mod row;
 pub mod sse2;
+pub mod ssse3_sse41;
+pub mod vaes;
 
 /// The words for operand kinds in the rows.
 #[expect(non_upper_case_globals, reason = "the words of the table")]
@@ -78,10 +83,19 @@ pub(crate) mod kinds {
     pub const mm: Kind = Kind::Reg(RegClass::Mmx, Width::W64);
     pub const mmm64: Kind = Kind::RegMem(RegClass::Mmx, Width::W64);
     pub const xmm: Kind = Kind::Reg(RegClass::Xmm, Width::W128);
+    pub const ymm: Kind = Kind::Reg(RegClass::Xmm, Width::W256);
+    pub const xm32: Kind = Kind::RegMem(RegClass::Xmm, Width::W32);
+    pub const xm64: Kind = Kind::RegMem(RegClass::Xmm, Width::W64);
+    pub const xm128: Kind = Kind::RegMem(RegClass::Xmm, Width::W128);
+    pub const ym256: Kind = Kind::RegMem(RegClass::Xmm, Width::W256);
+    pub const xma128: Kind = Kind::RegMemAligned(RegClass::Xmm, Width::W128);
     pub const m128: Kind = Kind::Mem(Width::W128);
+    pub const m256: Kind = Kind::Mem(Width::W256);
+    pub const ma128: Kind = Kind::MemAligned(Width::W128);
     pub const addr: Kind = Kind::Address;
     pub const i8: Kind = Kind::Imm8;
     pub const lanes: Kind = Kind::Selector;
+    pub const byte: Kind = Kind::Selector;
     pub const i32: Kind = Kind::Imm32;
     pub const i64: Kind = Kind::Imm64;
     pub const val: Kind = Kind::Reg(RegClass::Portable, Width::Limb);
@@ -91,12 +105,29 @@ pub(crate) mod kinds {
 /// The words for features in the rows.
 #[expect(non_upper_case_globals, reason = "the words of the table")]
 pub(crate) mod needs {
-    use super::feature::Feature;
-    pub const base: Option<Feature> = None;
-    pub const mmx: Option<Feature> = Some(Feature::Mmx);
-    pub const sse2: Option<Feature> = Some(Feature::Sse2);
-    pub const bmi2: Option<Feature> = Some(Feature::Bmi2);
-    pub const adx: Option<Feature> = Some(Feature::Adx);
+    use super::feature::{Feature, FeatureSet};
+    pub const base: FeatureSet = FeatureSet::EMPTY;
+    pub const mmx: FeatureSet = FeatureSet::of(&[Feature::Mmx]);
+    pub const sse2: FeatureSet = FeatureSet::of(&[Feature::Sse2]);
+    pub const ssse3: FeatureSet = FeatureSet::of(&[Feature::Ssse3]);
+    pub const sse41: FeatureSet = FeatureSet::of(&[Feature::Sse41]);
+    pub const aes: FeatureSet = FeatureSet::of(&[Feature::Aes]);
+    pub const avx: FeatureSet = FeatureSet::of(&[Feature::Avx]);
+    pub const avx2: FeatureSet = FeatureSet::of(&[Feature::Avx2]);
+    pub const aes_avx: FeatureSet = FeatureSet::of(&[Feature::Aes, Feature::Avx]);
+    pub const vaes_avx: FeatureSet = FeatureSet::of(&[Feature::Vaes, Feature::Avx]);
+    pub const bmi2: FeatureSet = FeatureSet::of(&[Feature::Bmi2]);
+    pub const adx: FeatureSet = FeatureSet::of(&[Feature::Adx]);
+}
+
+/// What a vector instruction does to the bits of a register above those that it writes. A function keeps to one: where
+/// both meet, some CPUs lose dozens of cycles to save those bits, others make each legacy instruction wait for them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VectorEncoding {
+    /// Keeps them.
+    Legacy,
+    /// Clears them.
+    Vex,
 }
 
 /// An operation of any extension.
@@ -108,6 +139,16 @@ pub enum Op {
     MmxSse2(mmx_sse2::MmxSse2),
     /// SSE2 integers on the xmm registers.
     Sse2(sse2::Sse2),
+    /// SSSE3 and SSE4.1 on the xmm registers.
+    Ssse3Sse41(ssse3_sse41::Ssse3Sse41),
+    /// AES on the xmm registers.
+    Aes(aes::Aes),
+    /// AVX: VEX encodings on the xmm registers, and moves of the ymm registers.
+    Avx(avx::Avx),
+    /// AVX2: integers on the ymm registers.
+    Avx2(avx2::Avx2),
+    /// AES in VEX encodings, on the xmm and the ymm registers.
+    Vaes(vaes::Vaes),
     /// BMI2 and ADX.
     Bmi2Adx(bmi2_adx::Bmi2Adx),
     /// The portable ISA.
@@ -121,8 +162,22 @@ impl Op {
             Op::Base(op) => op.row(),
             Op::MmxSse2(op) => op.row(),
             Op::Sse2(op) => op.row(),
+            Op::Ssse3Sse41(op) => op.row(),
+            Op::Aes(op) => op.row(),
+            Op::Avx(op) => op.row(),
+            Op::Avx2(op) => op.row(),
+            Op::Vaes(op) => op.row(),
             Op::Bmi2Adx(op) => op.row(),
             Op::Portable(op) => op.row(),
+        }
+    }
+
+    /// How the operation is encoded, if it works on the xmm or ymm registers.
+    pub fn vector_encoding(self) -> Option<VectorEncoding> {
+        match self {
+            Op::Base(_) | Op::MmxSse2(_) | Op::Bmi2Adx(_) | Op::Portable(_) => None,
+            Op::Sse2(_) | Op::Ssse3Sse41(_) | Op::Aes(_) => Some(VectorEncoding::Legacy),
+            Op::Avx(_) | Op::Avx2(_) | Op::Vaes(_) => Some(VectorEncoding::Vex),
         }
     }
 
@@ -131,6 +186,11 @@ impl Op {
         (base::Base::ALL.iter().map(|op| Op::Base(*op)))
             .chain(mmx_sse2::MmxSse2::ALL.iter().map(|op| Op::MmxSse2(*op)))
             .chain(sse2::Sse2::ALL.iter().map(|op| Op::Sse2(*op)))
+            .chain(ssse3_sse41::Ssse3Sse41::ALL.iter().map(|op| Op::Ssse3Sse41(*op)))
+            .chain(aes::Aes::ALL.iter().map(|op| Op::Aes(*op)))
+            .chain(avx::Avx::ALL.iter().map(|op| Op::Avx(*op)))
+            .chain(avx2::Avx2::ALL.iter().map(|op| Op::Avx2(*op)))
+            .chain(vaes::Vaes::ALL.iter().map(|op| Op::Vaes(*op)))
             .chain(bmi2_adx::Bmi2Adx::ALL.iter().map(|op| Op::Bmi2Adx(*op)))
     }
 }

@@ -3,7 +3,7 @@
 //! Text printer, encoder, liveness, scheduler, interpreter, manifest and fuzzer all hang off a [`Row`]. Latencies and
 //! throughputs do not live here but in the CPU files, by [`Class`] or by mnemonic.
 
-use super::feature::Feature;
+use super::feature::FeatureSet;
 
 /// A register file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -12,7 +12,7 @@ pub enum RegClass {
     Gpr,
     /// The eight MMX registers, which lie over the x87 stack.
     Mmx,
-    /// The sixteen vector registers of SSE. Wider views of the same registers are widths of this file.
+    /// The sixteen vector registers of SSE and AVX: the width of an operand says whether it is the xmm or the ymm register.
     Xmm,
     /// The values of the portable ISA: unlimited, one limb each.
     Portable,
@@ -27,6 +27,8 @@ pub enum Width {
     W64,
     /// 16 bytes.
     W128,
+    /// 32 bytes.
+    W256,
     /// One limb of the function's contract (portable ISA).
     Limb,
 }
@@ -38,6 +40,7 @@ impl Width {
             Width::W32 => 4,
             Width::W64 => 8,
             Width::W128 => 16,
+            Width::W256 => 32,
             Width::Limb => limb_bits / 8,
         }
     }
@@ -79,9 +82,12 @@ impl PReg {
         ];
         match (self.class, width) {
             (RegClass::Gpr, Width::W32) => NAMES32[usize::from(self.number)].into(),
-            (RegClass::Gpr, Width::W64 | Width::W128 | Width::Limb) => NAMES64[usize::from(self.number)].into(),
+            (RegClass::Gpr, Width::W64 | Width::W128 | Width::W256 | Width::Limb) => {
+                NAMES64[usize::from(self.number)].into()
+            }
             (RegClass::Mmx, _) => format!("mm{}", self.number),
-            (RegClass::Xmm, _) => format!("xmm{}", self.number),
+            (RegClass::Xmm, Width::W256) => format!("ymm{}", self.number),
+            (RegClass::Xmm, Width::W32 | Width::W64 | Width::W128 | Width::Limb) => format!("xmm{}", self.number),
             (RegClass::Portable, _) => format!("v{}", self.number),
         }
     }
@@ -135,20 +141,67 @@ impl Access {
 pub enum Kind {
     /// A register.
     Reg(RegClass, Width),
-    /// A register, or memory of that width.
+    /// A register, or memory of that width, any alignment.
     RegMem(RegClass, Width),
+    /// A register, or memory of that width at a multiple of it: what the legacy encodings of vector instructions want.
+    RegMemAligned(RegClass, Width),
     /// Memory of that width, any alignment.
     Mem(Width),
+    /// Memory of that width at a multiple of it.
+    MemAligned(Width),
     /// An address that is computed and not accessed (`lea`).
     Address,
     /// A sign-extended 8-bit immediate; for shifts, the count.
     Imm8,
-    /// An 8-bit immediate without a sign: which lanes go where.
+    /// An 8-bit immediate without a sign: which lanes go where, or a round constant.
     Selector,
     /// A sign-extended 32-bit immediate.
     Imm32,
     /// A full 64-bit immediate.
     Imm64,
+}
+
+impl Kind {
+    /// Width of the register or of the access; `None` for addresses and constants.
+    pub const fn width(self) -> Option<Width> {
+        match self {
+            Kind::Reg(_, width)
+            | Kind::RegMem(_, width)
+            | Kind::RegMemAligned(_, width)
+            | Kind::Mem(width)
+            | Kind::MemAligned(width) => Some(width),
+            Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => None,
+        }
+    }
+
+    /// The register file of a register that may stand here.
+    pub const fn register(self) -> Option<RegClass> {
+        match self {
+            Kind::Reg(class, _) | Kind::RegMem(class, _) | Kind::RegMemAligned(class, _) => Some(class),
+            Kind::Mem(_)
+            | Kind::MemAligned(_)
+            | Kind::Address
+            | Kind::Imm8
+            | Kind::Selector
+            | Kind::Imm32
+            | Kind::Imm64 => None,
+        }
+    }
+
+    /// Width of the memory that may stand here.
+    pub const fn memory(self) -> Option<Width> {
+        match self {
+            Kind::RegMem(_, width) | Kind::RegMemAligned(_, width) | Kind::Mem(width) | Kind::MemAligned(width) => {
+                Some(width)
+            }
+            Kind::Reg(..) | Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => None,
+        }
+    }
+
+    /// Whether memory that stands here lies at a multiple of its width.
+    pub const fn is_aligned(self) -> bool {
+        matches!(self, Kind::RegMemAligned(..) | Kind::MemAligned(_))
+    }
 }
 
 /// One operand of a row, in the order of the manual; operands that are not in the text come last.
@@ -256,13 +309,21 @@ pub enum Class {
     SimdMul,
     /// Vector integer work.
     SimdAlu,
+    /// Lanes and bytes of vectors rearranged.
+    SimdShuffle,
+    /// A pure load of a vector.
+    SimdLoad,
+    /// A pure store of a vector.
+    SimdStore,
+    /// A round of AES.
+    Aes,
     /// Stack work of the prologue and the epilogue.
     Stack,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Class; 14] = [
+    pub const ALL: [Class; 18] = [
         Class::Move,
         Class::Load,
         Class::Store,
@@ -276,6 +337,10 @@ impl Class {
         Class::SimdMove,
         Class::SimdMul,
         Class::SimdAlu,
+        Class::SimdShuffle,
+        Class::SimdLoad,
+        Class::SimdStore,
+        Class::Aes,
         Class::Stack,
     ];
 
@@ -295,6 +360,10 @@ impl Class {
             Class::SimdMove => "simd_move",
             Class::SimdMul => "simd_mul",
             Class::SimdAlu => "simd_alu",
+            Class::SimdShuffle => "simd_shuffle",
+            Class::SimdLoad => "simd_load",
+            Class::SimdStore => "simd_store",
+            Class::Aes => "aes",
             Class::Stack => "stack",
         }
     }
@@ -314,8 +383,8 @@ pub struct Row {
     pub operands: &'static [OperandSpec],
     /// Flags.
     pub flags: FlagUse,
-    /// The feature that the instruction needs; `None` for the baseline of x86-64's integer unit and for the portable ISA.
-    pub feature: Option<Feature>,
+    /// The features that the instruction needs; none for the baseline of x86-64's integer unit and for the portable ISA.
+    pub features: FeatureSet,
     /// Kind of work.
     pub class: Class,
 }

@@ -3,12 +3,13 @@
 //! One walk in program order. A value keeps its register until it dies or the register is wanted for something nearer; the
 //! value whose next use is farthest goes to a slot (Belady). Pinned vregs are their register: whoever sits there when a
 //! pinned value is written moves away first. Loops are walked a few times, each time starting from the places in which the
-//! last walk ended, and the cheapest walk is kept. Everything that allocation adds is `mov`, `movq`, `movdqa` or `movdqu`,
-//! which leave the flags alone.
+//! last walk ended, and the cheapest walk is kept. Everything that allocation adds is `mov`, `movq`, `movdqa` or `movdqu`
+//! (or their VEX forms), which leave the flags alone. A vector's slots are as many as its widest use needs.
 //!
 //! - [`target`]: registers and calling convention, as data.
 //! - [`analysis`]: liveness and the positions of uses.
 //! - [`state`]: where each value is.
+//! - [`commute`]: operands in the order that encodes shortest.
 //! - [`walk`]: the walk through straight lines; [`choose`] picks registers; [`nodes`] does loops and tails, for which
 //!   [`moves`] makes two states meet.
 
@@ -16,6 +17,7 @@ mod analysis;
 #[cfg(test)]
 mod cases;
 mod choose;
+mod commute;
 mod moves;
 mod nodes;
 mod state;
@@ -26,6 +28,7 @@ mod walk;
 
 use crate::ir::wellformed::Misfit;
 use crate::ir::{Frame, Func, Inst, Node, Operand, Parameter, Physical, VReg, Virtual};
+use crate::isa::VectorEncoding;
 use crate::isa::row::{Kind, PReg, RegClass, Width};
 use std::fmt;
 use target::Target;
@@ -126,7 +129,9 @@ impl std::error::Error for AllocateError {}
 /// # Errors
 /// When the function asks for what the target does not have; see [`AllocateError`].
 pub fn allocate(func: Func<Virtual>) -> Result<Func<Physical>, AllocateError> {
-    allocate_for(func, &Target::x86_64_system_v())
+    let vectors = func.instructions().iter().find_map(|inst| inst.op.vector_encoding());
+    let target = Target::x86_64_system_v(vectors.unwrap_or(VectorEncoding::Legacy));
+    allocate_for(func, &target)
 }
 
 /// Allocates the registers of a function for a target.
@@ -145,6 +150,7 @@ pub fn allocate_for(func: Func<Virtual>, target: &Target) -> Result<Func<Physica
         kind: parameter.kind,
         secret: parameter.secret,
         may_equal: parameter.may_equal.clone(),
+        align: parameter.align,
         reg: *reg,
     };
     let out = Func {
@@ -154,6 +160,7 @@ pub fn allocate_for(func: Func<Virtual>, target: &Target) -> Result<Func<Physica
         limb_bits: func.limb_bits,
         body,
         subs,
+        pool: func.pool,
         frame: Frame { saved, slots, spills },
         exact: func.exact,
         vregs: func.vregs,

@@ -32,8 +32,10 @@ impl Resource {
 
 /// Whether the instruction's result does not depend on the register it names twice: `xor r, r` and its like only write.
 pub(crate) fn overwrites(inst: &Inst<VReg>) -> bool {
+    let same = |a, b| Resource::of(a) == Resource::of(b);
     match inst.operands[..] {
-        [Operand::Reg(a), Operand::Reg(b)] => cancels(inst.op) && Resource::of(a) == Resource::of(b),
+        [Operand::Reg(a), Operand::Reg(b)] => cancels(inst.op) && same(a, b),
+        [Operand::Reg(dst), Operand::Reg(a), Operand::Reg(b)] => cancels(inst.op) && same(a, b) && same(a, dst),
         _ => false,
     }
 }

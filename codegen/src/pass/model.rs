@@ -54,7 +54,10 @@ impl CostModel {
             Class::Mul | Class::Mulx => (4, 1.0),
             Class::Div => (30, 0.05),
             Class::SimdMove | Class::SimdAlu => (1, 2.0),
-            Class::SimdMul => (4, 1.0),
+            Class::SimdShuffle => (1, 1.0),
+            Class::SimdLoad => (6, 2.0),
+            Class::SimdStore => (1, 1.0),
+            Class::SimdMul | Class::Aes => (4, 1.0),
         }
     }
 

@@ -3,14 +3,15 @@
 
 use super::Resource;
 use crate::ir::linear::{Jump, Line};
-use crate::ir::typed::{Gpr, Mmx, Place, Xmm};
+use crate::ir::typed::{Gpr, Mmx, Place, Ymm};
 use crate::ir::*;
-use crate::isa::Op;
+use crate::isa::avx::Avx;
 use crate::isa::base::Base;
 use crate::isa::bmi2_adx::Bmi2Adx;
 use crate::isa::mmx_sse2::MmxSse2;
 use crate::isa::row::{Kind, PReg, R8, R9, RCX, RDI, RDX, RSI, RSP, Width};
 use crate::isa::sse2::Sse2;
+use crate::isa::{Op, VectorEncoding};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -27,6 +28,8 @@ pub(super) fn scramble(x: u64) -> u64 {
 #[derive(Default)]
 struct Machine {
     regs: BTreeMap<Resource, u128>,
+    /// Bits 128 to 255 of vector registers.
+    upper: BTreeMap<Resource, u128>,
     carry: bool,
     overflow: bool,
     zero: bool,
@@ -90,10 +93,7 @@ impl Machine {
     }
 
     fn width(kind: Kind) -> Width {
-        match kind {
-            Kind::Reg(_, width) | Kind::RegMem(_, width) | Kind::Mem(width) => width,
-            Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => Width::W64,
-        }
+        kind.width().unwrap_or(Width::W64)
     }
 
     fn read<R: AsResource>(&self, inst: &Inst<R>, index: usize) -> u64 {
@@ -106,10 +106,10 @@ impl Machine {
         let value = match &inst.operands[index] {
             Operand::Reg(reg) => self.get_wide(*reg),
             Operand::Mem(mem) if spec.kind == Kind::Address => self.address(mem).into(),
-            Operand::Mem(mem) => self.load(self.address(mem), width.bytes(64)),
+            Operand::Mem(mem) => self.load(self.address(mem), width.min(Width::W128).bytes(64)),
             Operand::Imm(value) => u128::from(*value as u64),
         };
-        Machine::cut(value, width)
+        Machine::cut(value, width.min(Width::W128))
     }
 
     fn cut(value: u128, width: Width) -> u128 {
@@ -117,7 +117,7 @@ impl Machine {
     }
 
     fn write<R: AsResource>(&mut self, inst: &Inst<R>, index: usize, value: impl Into<u128>) {
-        let width = Machine::width(inst.op.row().operands[index].kind);
+        let width = Machine::width(inst.op.row().operands[index].kind).min(Width::W128);
         match &inst.operands[index] {
             Operand::Reg(reg) => {
                 self.regs.insert(reg.resource(), Machine::cut(value.into(), width));
@@ -232,7 +232,9 @@ impl Machine {
                     let value = read(self, 0).wrapping_mul(read(self, 1));
                     self.write(inst, 0, value);
                 }
-                Base::Div => panic!("not in the test programs"),
+                Base::Div | Base::Pool | Base::Bswap | Base::Bswap32 | Base::Rol | Base::Ror => {
+                    panic!("not in the test programs")
+                }
             },
             Op::Bmi2Adx(op) => match op {
                 Bmi2Adx::Mulx => {
@@ -282,6 +284,8 @@ impl Machine {
                     | Sse2::MovqLoad
                     | Sse2::MovqStore
                     | Sse2::MovdqaXmm
+                    | Sse2::MovdqaLoad
+                    | Sse2::MovdqaStore
                     | Sse2::MovdquLoad
                     | Sse2::MovdquStore => wide(1),
                     Sse2::Pmuludq => lanes(|a, b| u64::from(a as u32) * u64::from(b as u32)),
@@ -290,6 +294,11 @@ impl Machine {
                     Sse2::Pxor => wide(0) ^ wide(1),
                     Sse2::Pslldq => wide(0) << (8 * (wide(1) % 16)),
                     Sse2::Paddd
+                    | Sse2::Paddb
+                    | Sse2::Pcmpeqd
+                    | Sse2::Pcmpgtd
+                    | Sse2::Psrad
+                    | Sse2::Punpckhdq
                     | Sse2::Pand
                     | Sse2::Pandn
                     | Sse2::Por
@@ -303,7 +312,49 @@ impl Machine {
                 };
                 self.write(inst, 0, value);
             }
-            Op::Portable(_) => panic!("not in the test programs"),
+            Op::Avx(_) | Op::Avx2(_) => self.vex(inst),
+            Op::Ssse3Sse41(_) | Op::Aes(_) | Op::Vaes(_) | Op::Portable(_) => panic!("not in the test programs"),
+        }
+    }
+
+    /// Both halves of an operand of a VEX instruction.
+    fn read_halves<R: AsResource>(&self, inst: &Inst<R>, index: usize) -> [u128; 2] {
+        let low = self.read_wide(inst, index);
+        if inst.op.row().operands[index].kind.width() != Some(Width::W256) {
+            return [low, 0];
+        }
+        let high = match &inst.operands[index] {
+            Operand::Reg(reg) => self.upper.get(&reg.resource()).copied().unwrap_or(0),
+            Operand::Mem(mem) => self.load(self.address(mem).wrapping_add(16), 16),
+            Operand::Imm(_) => panic!("a constant of 256 bits"),
+        };
+        [low, high]
+    }
+
+    fn vex<R: AsResource>(&mut self, inst: &Inst<R>) {
+        let each = |combine: fn(u64, u64) -> u64| {
+            let (a, b) = (self.read_halves(inst, 1), self.read_halves(inst, 2));
+            [0, 1].map(|half| {
+                let high = combine((a[half] >> 64) as u64, (b[half] >> 64) as u64);
+                u128::from(combine(a[half] as u64, b[half] as u64)) | u128::from(high) << 64
+            })
+        };
+        let [low, high] = match inst.op.row().mnemonic {
+            "vmovdqa" | "vmovdqu" | "vmovd" | "vmovq" => self.read_halves(inst, 1),
+            "vpxor" => each(|a, b| a ^ b),
+            "vpaddq" => each(u64::wrapping_add),
+            "vpmuludq" => each(|a, b| u64::from(a as u32) * u64::from(b as u32)),
+            "vzeroupper" => return self.upper.clear(),
+            other => panic!("{other} is not in the test programs"),
+        };
+        self.write(inst, 0, low);
+        let wide = inst.op.row().operands[0].kind.width() == Some(Width::W256);
+        match &inst.operands[0] {
+            Operand::Reg(reg) => {
+                self.upper.insert(reg.resource(), if wide { high } else { 0 });
+            }
+            Operand::Mem(mem) if wide => self.store(self.address(mem).wrapping_add(16), 16, high),
+            Operand::Mem(_) | Operand::Imm(_) => {}
         }
     }
 
@@ -351,7 +402,7 @@ impl Machine {
             let mut next = at + 1;
             match &lines[at] {
                 Line::Inst(inst) => self.run(inst),
-                Line::Label(_) => {}
+                Line::Label(_) | Line::Pool(_) => {}
                 Line::Jump(jump, label) => {
                     let taken = match jump {
                         Jump::Always => true,
@@ -480,7 +531,9 @@ struct Maker {
     builder: Builder,
     pool: Vec<Gpr>,
     wide: Vec<Mmx>,
-    vectors: Vec<Xmm>,
+    vectors: Vec<Ymm>,
+    /// How vector instructions are encoded.
+    encoding: VectorEncoding,
     pointers: [Gpr; 3],
     most: usize,
     rcx_taken: bool,
@@ -598,6 +651,10 @@ impl Maker {
         }
         let pick = |choice: u8| self.vectors[usize::from(choice) % self.vectors.len()];
         let (x, y, gpr) = (pick(a), pick(b), self.pick(c));
+        if self.encoding == VectorEncoding::Vex {
+            return self.vex(c, x, y, gpr, place);
+        }
+        let (x, y) = (x.low(), y.low());
         match c % 14 {
             0 => self.builder.movd_in_x(x, gpr),
             1 => self.builder.movd_out_x(gpr, x),
@@ -613,6 +670,22 @@ impl Maker {
             11 => self.builder.psubq_x(x, y),
             12 => self.builder.pxor_x(x, y),
             _ => self.builder.pslldq(x, i64::from(b % 15) + 1),
+        }
+    }
+
+    fn vex(&mut self, choice: u8, x: Ymm, y: Ymm, gpr: Gpr, place: Place) {
+        match choice % 12 {
+            0 => self.builder.vmovd_in_x(x.low(), gpr),
+            1 => self.builder.vmovq_out_x(gpr, x.low()),
+            2 => self.builder.vmovdqa_x(x.low(), y.low()),
+            3 | 4 => self.builder.vmovdqa_y(x, y),
+            5 => self.builder.vmovdqu_load_x(x.low(), place),
+            6 => self.builder.vmovdqu_load_y(x, place),
+            7 => self.builder.vmovdqu_store_y(place, x),
+            8 => self.builder.vpmuludq_y(x, x, y),
+            9 => self.builder.vpaddq_y(x, y, place),
+            10 => self.builder.vpaddq_x(x.low(), y.low(), x.low()),
+            _ => self.builder.vpxor_y(x, y, y),
         }
     }
 
@@ -670,7 +743,7 @@ pub(super) fn pointer(cursor: u8) -> ParameterKind {
 }
 
 /// Builds a random program with `live` values from the start to the end, `wide` of them in MMX registers and twice as many
-/// in vector registers: r, a (may be r), b, n, w, v.
+/// in vector registers, of 128 bits if `wide` is even and of 256 if it is odd: r, a (may be r), b, n, w, v.
 pub(super) fn program(live: usize, wide: usize, limb_bits: u32, body: &[Piece]) -> Func<Virtual> {
     let mut builder = Builder::new("random", limb_bits);
     let r = builder.parameter("r", pointer(0), true, &[]);
@@ -692,13 +765,18 @@ pub(super) fn program(live: usize, wide: usize, limb_bits: u32, body: &[Piece]) 
         let place = builder.at(0, r, 8 * index as i32);
         builder.movq_load(*reg, place);
     }
-    let vectors: Vec<Xmm> = (0..2 * wide).map(|_| builder.xmm()).collect();
+    let encoding = if wide % 2 == 1 { VectorEncoding::Vex } else { VectorEncoding::Legacy };
+    let vectors: Vec<Ymm> = (0..2 * wide).map(|_| builder.ymm()).collect();
     for (index, reg) in vectors.iter().enumerate() {
         let place = builder.at(0, r, 4 * index as i32);
-        builder.movdqu_load(*reg, place);
+        match encoding {
+            VectorEncoding::Legacy => builder.movdqu_load(reg.low(), place),
+            VectorEncoding::Vex => builder.vmovdqu_load_y(*reg, place),
+        }
     }
     let most = live.max(4) + 4;
-    let mut maker = Maker { builder, pool, wide: mmx, vectors, pointers: [r, a, b], most, rcx_taken: false };
+    let pointers = [r, a, b];
+    let mut maker = Maker { builder, pool, wide: mmx, vectors, encoding, pointers, most, rcx_taken: false };
     maker.pieces(body);
     let Maker { mut builder, pool, wide, vectors, .. } = maker;
     for (index, reg) in pool.iter().enumerate() {
@@ -710,8 +788,14 @@ pub(super) fn program(live: usize, wide: usize, limb_bits: u32, body: &[Piece]) 
         builder.movq_store(place, *reg);
     }
     for (index, reg) in vectors.iter().enumerate() {
-        let place = builder.at(2, b, 0x4000 + 16 * index as i32);
-        builder.movdqu_store(place, *reg);
+        let place = builder.at(2, b, 0x4000 + 32 * index as i32);
+        match encoding {
+            VectorEncoding::Legacy => builder.movdqu_store(place, reg.low()),
+            VectorEncoding::Vex => builder.vmovdqu_store_y(place, *reg),
+        }
+    }
+    if encoding == VectorEncoding::Vex {
+        builder.vzeroupper();
     }
     if !wide.is_empty() {
         builder.emms();
@@ -735,6 +819,9 @@ pub(super) fn work<S: Stage>(func: &Func<S>) -> usize {
     let moves = [Base::Mov, Base::Load, Base::Store].map(Op::Base);
     let wide = [MmxSse2::MovqMm, MmxSse2::MovqLoad, MmxSse2::MovqStore].map(Op::MmxSse2);
     let vector = [Sse2::MovdqaXmm, Sse2::MovdquLoad, Sse2::MovdquStore].map(Op::Sse2);
-    let moves: Vec<Op> = moves.into_iter().chain(wide).chain(vector).collect();
+    let vex =
+        [Avx::VmovdqaX, Avx::VmovdquLoadX, Avx::VmovdquStoreX, Avx::VmovdqaY, Avx::VmovdquLoadY, Avx::VmovdquStoreY];
+    let vex = vex.map(Op::Avx);
+    let moves: Vec<Op> = moves.into_iter().chain(wide).chain(vector).chain(vex).collect();
     func.instructions().iter().filter(|inst| !moves.contains(&inst.op)).count()
 }

@@ -82,6 +82,17 @@ pub(super) fn encode(op: Base, operands: &[Operand<PReg>]) -> Vec<u8> {
             let (dst, value): (u8, i32) = (reg(&operands[0]), imm(&operands[1]));
             direct!(mov Rd(dst), DWORD value)
         }
+        Base::Pool => pool_address(reg(&operands[0])),
+        Base::Bswap => {
+            let dst = reg(&operands[0]);
+            direct!(bswap Rq(dst))
+        }
+        Base::Bswap32 => {
+            let dst = reg(&operands[0]);
+            direct!(bswap Rd(dst))
+        }
+        Base::Rol => shift!(rol, operands),
+        Base::Ror => shift!(ror, operands),
         Base::Lea => {
             let dst = reg(&operands[0]);
             memory!([lea Rq(dst),] mem(&operands[1]))
@@ -142,6 +153,11 @@ pub(super) fn encode(op: Base, operands: &[Operand<PReg>]) -> Vec<u8> {
         Base::Imul => binary!(imul, operands),
         Base::Div => either!([div] Rq QWORD reg_mem(&operands[0])),
     }
+}
+
+/// `lea r64, [rip + displacement]`, the displacement 0 for now: ModRM says that there is no base and no SIB.
+fn pool_address(dst: u8) -> Vec<u8> {
+    vec![0x48 | dst >> 3 << 2, 0x8d, (dst & 7) << 3 | 0b101, 0, 0, 0, 0]
 }
 
 /// `cmp r64, imm8`, which dynasm 5.1 never chooses. It is 83 /7, where `sub` is 83 /5.

@@ -14,6 +14,32 @@ pub(super) fn without_empty_rex(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
+/// Gives a VEX prefix of three bytes its short form, where it says nothing that the short form cannot: X and B clear (they are
+/// stored inverted), opcode map 0F, W clear. Source: Intel SDM volume 2, 2.3.5.
+pub(super) fn with_two_byte_vex(mut bytes: Vec<u8>) -> Vec<u8> {
+    if let [0xc4, first, second, ..] = bytes[..]
+        && first & 0b0111_1111 == 0b0110_0001
+        && second & 0x80 == 0
+    {
+        bytes.splice(..3, [0xc5, first & 0x80 | second]);
+    }
+    bytes
+}
+
+/// Sets the length bit of a VEX prefix of three bytes: the instruction on ymm registers instead of xmm registers.
+pub(super) fn with_256_bits(mut bytes: Vec<u8>) -> Vec<u8> {
+    assert!(bytes[0] == 0xc4 && bytes[2] & 0b100 == 0, "dynasm's VEX prefix is {bytes:02x?}");
+    bytes[2] |= 0b100;
+    bytes
+}
+
+/// Puts another opcode behind a VEX prefix of three bytes.
+pub(super) fn with_opcode(mut bytes: Vec<u8>, old: u8, new: u8) -> Vec<u8> {
+    assert!(bytes[0] == 0xc4 && bytes[3] == old, "dynasm's instruction is {bytes:02x?}");
+    bytes[3] = new;
+    bytes
+}
+
 /// The number in ModRM.rm that says "a SIB follows", and in SIB.index "no index". As a base (rsp, r12) it needs the SIB.
 const SIB: u8 = 0b100;
 /// The number that, as a base without displacement, would mean "no base" (rbp, r13).

@@ -1,18 +1,31 @@
 //! Lines to bytes: jumps take their short form where the target is near enough.
 
 use super::{MachineError, assemble_inst, is_byte};
+use crate::ir::POOL_ALIGNMENT;
 use crate::ir::linear::{Jump, Label, Line};
+use crate::isa::Op;
+use crate::isa::base::Base;
 use dynasm::dynasm;
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler};
 use std::collections::BTreeMap;
 
+/// What fills the gap between code and pool.
+const INT3: u8 = 0xcc;
+
 /// A line whose bytes are known but for a jump's reach.
 enum Piece {
     Bytes(Vec<u8>),
     Label(Label),
-    Jump { jump: Jump, to: Label, near: bool },
+    Jump {
+        jump: Jump,
+        to: Label,
+        near: bool,
+    },
     Call(Label),
+    /// The address of the pool, into a register: its displacement is the last thing in the bytes.
+    PoolAddress(Vec<u8>),
+    Pool(Vec<u8>),
 }
 
 impl Piece {
@@ -20,7 +33,9 @@ impl Piece {
         use super::direct;
         let frame = |bytes: u32| i32::try_from(bytes).map_err(|_| MachineError::TooFar("rsp"));
         let bytes = match line {
+            Line::Inst(inst) if inst.op == Op::Base(Base::Pool) => return Ok(Piece::PoolAddress(assemble_inst(inst)?)),
             Line::Inst(inst) => assemble_inst(inst)?,
+            Line::Pool(bytes) => return Ok(Piece::Pool(bytes.clone())),
             Line::Label(label) => return Ok(Piece::Label(*label)),
             Line::Jump(jump, to) => return Ok(Piece::Jump { jump: *jump, to: *to, near: true }),
             Line::Call(to) => return Ok(Piece::Call(*to)),
@@ -41,8 +56,9 @@ impl Piece {
 
     fn len(&self) -> usize {
         match self {
-            Piece::Bytes(bytes) => bytes.len(),
-            Piece::Label(_) => 0,
+            Piece::Bytes(bytes) | Piece::PoolAddress(bytes) => bytes.len(),
+            // Behind all code.
+            Piece::Label(_) | Piece::Pool(_) => 0,
             Piece::Jump { near: true, .. } => 2,
             Piece::Jump { jump: Jump::Always, .. } => 5,
             Piece::Jump { jump: Jump::Zero | Jump::NotZero | Jump::RcxZero, .. } => 6,
@@ -51,8 +67,8 @@ impl Piece {
     }
 }
 
-/// The bytes of a whole function.
-pub(super) fn assemble(lines: &[Line]) -> Result<Vec<u8>, MachineError> {
+/// The bytes of a whole function, and how many of them are instructions.
+pub(super) fn assemble(lines: &[Line]) -> Result<(Vec<u8>, usize), MachineError> {
     let mut pieces = lines.iter().map(Piece::of).collect::<Result<Vec<_>, _>>()?;
     while lengthen(&mut pieces)? {}
     emit(&pieces)
@@ -87,7 +103,10 @@ fn lengthen(pieces: &mut [Piece]) -> Result<bool, MachineError> {
     Ok(changed)
 }
 
-fn emit(pieces: &[Piece]) -> Result<Vec<u8>, MachineError> {
+fn emit(pieces: &[Piece]) -> Result<(Vec<u8>, usize), MachineError> {
+    let length: usize = pieces.iter().map(Piece::len).sum();
+    let start = length.next_multiple_of(POOL_ALIGNMENT as usize);
+    let mut pool: &[u8] = &[];
     let mut code = VecAssembler::<X64Relocation>::new(0);
     let mut labels: BTreeMap<Label, DynamicLabel> = BTreeMap::new();
     for piece in pieces {
@@ -109,11 +128,24 @@ fn emit(pieces: &[Piece]) -> Result<Vec<u8>, MachineError> {
                     (Jump::RcxZero, _) => dynasm!(code ; .arch x64 ; jrcxz =>to),
                 }
             }
+            Piece::PoolAddress(bytes) => {
+                let end = code.offset().0 + bytes.len();
+                let reach = i32::try_from(start - end).map_err(|_| MachineError::TooFar("lea"))?;
+                code.extend(&bytes[..bytes.len() - 4]);
+                code.extend(&reach.to_le_bytes());
+            }
+            Piece::Pool(bytes) => pool = bytes,
             Piece::Call(to) => {
                 let to = *labels.entry(*to).or_insert_with(|| code.new_dynamic_label());
                 dynasm!(code ; .arch x64 ; call =>to);
             }
         }
     }
-    code.finalize().map_err(|_| MachineError::Label)
+    let mut code = code.finalize().map_err(|_| MachineError::Label)?;
+    assert_eq!(code.len(), length, "the lengths of the pieces");
+    if !pool.is_empty() {
+        code.resize(start, INT3);
+        code.extend(pool);
+    }
+    Ok((code, length))
 }

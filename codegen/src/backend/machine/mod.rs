@@ -5,6 +5,9 @@
 //! twin of a compiled variant is no larger in the op cache.
 #![expect(clippy::useless_conversion, reason = "dynasm converts every register number to u8")]
 
+mod aes;
+mod avx;
+mod avx2;
 mod base;
 mod bmi2_adx;
 mod compact;
@@ -12,6 +15,9 @@ mod layout;
 mod mmx_sse2;
 mod operands;
 mod sse2;
+mod ssse3_sse41;
+mod vaes;
+mod vex;
 
 use crate::ir::wellformed::{Misfit, fits};
 use crate::ir::{Func, Inst, Operand, Physical};
@@ -49,11 +55,20 @@ impl fmt::Display for MachineError {
 
 impl std::error::Error for MachineError {}
 
-/// The function's machine code: entry at offset 0, subroutines behind the body.
+/// The function's machine code: entry at offset 0, subroutines behind the body, then the pool, if there is one, at a multiple of
+/// its alignment. The entry goes to a multiple of that, at least.
 ///
 /// # Errors
 /// A portable operation, an operand that does not fit its row, a target out of reach.
 pub fn assemble(func: &Func<Physical>) -> Result<Vec<u8>, MachineError> {
+    Ok(assemble_parts(func)?.0)
+}
+
+/// What [`assemble`] gives, and how many of its bytes are instructions.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_parts(func: &Func<Physical>) -> Result<(Vec<u8>, usize), MachineError> {
     layout::assemble(&func.lines())
 }
 
@@ -77,10 +92,15 @@ pub fn assemble_inst(inst: &Inst<PReg>) -> Result<Vec<u8>, MachineError> {
         Op::Base(op) => base::encode(op, &inst.operands),
         Op::MmxSse2(op) => mmx_sse2::encode(op, &inst.operands),
         Op::Sse2(op) => sse2::encode(op, &inst.operands),
+        Op::Ssse3Sse41(op) => ssse3_sse41::encode(op, &inst.operands),
+        Op::Aes(op) => aes::encode(op, &inst.operands),
+        Op::Avx(op) => avx::encode(op, &inst.operands),
+        Op::Avx2(op) => avx2::encode(op, &inst.operands),
+        Op::Vaes(op) => vaes::encode(op, &inst.operands),
         Op::Bmi2Adx(op) => bmi2_adx::encode(op, &inst.operands),
         Op::Portable(op) => return Err(MachineError::Portable(op)),
     };
-    Ok(compact::without_empty_rex(bytes))
+    Ok(compact::with_two_byte_vex(compact::without_empty_rex(bytes)))
 }
 
 /// Whether an instruction's immediate has the short form.
@@ -103,6 +123,7 @@ macro_rules! memory {
     (@immediate) => { 0 };
     (@immediate BYTE $value:expr) => { 1 };
     (@immediate $file:ident ( $number:expr )) => { 0 };
+    (@immediate $file:ident ( $number:expr ), BYTE $value:expr) => { 1 };
     ([$($before:tt)*] $mem:expr $(, $($after:tt)*)?) => {{
         let mem: &$crate::ir::Mem<$crate::isa::row::PReg> = $mem;
         let base = mem.base.number;

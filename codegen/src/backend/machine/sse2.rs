@@ -15,6 +15,14 @@ macro_rules! binary {
     }};
 }
 
+/// `op xmm, xmm/m128`.
+macro_rules! from_memory {
+    ($op:ident, $operands:expr) => {{
+        let dst = reg(&$operands[0]);
+        either!([$op Rx(dst),] Rx OWORD reg_mem(&$operands[1]))
+    }};
+}
+
 /// `op xmm, count`.
 macro_rules! shift {
     ($op:ident, $operands:expr) => {{
@@ -55,6 +63,14 @@ pub(super) fn encode(op: Sse2, operands: &[Operand<PReg>]) -> Vec<u8> {
             memory!([movq QWORD] place, Rx(src))
         }
         Sse2::MovdqaXmm => binary!(movdqa, operands),
+        Sse2::MovdqaLoad => {
+            let dst = reg(&operands[0]);
+            memory!([movdqa Rx(dst), OWORD] mem(&operands[1]))
+        }
+        Sse2::MovdqaStore => {
+            let (place, src) = (mem(&operands[0]), reg(&operands[1]));
+            memory!([movdqa OWORD] place, Rx(src))
+        }
         Sse2::MovdquLoad => {
             let dst = reg(&operands[0]);
             memory!([movdqu Rx(dst), OWORD] mem(&operands[1]))
@@ -64,23 +80,27 @@ pub(super) fn encode(op: Sse2, operands: &[Operand<PReg>]) -> Vec<u8> {
             memory!([movdqu OWORD] place, Rx(src))
         }
         Sse2::Pmuludq => binary!(pmuludq, operands),
-        Sse2::Paddq => binary!(paddq, operands),
-        Sse2::Paddd => binary!(paddd, operands),
+        Sse2::Paddq => from_memory!(paddq, operands),
+        Sse2::Paddd => from_memory!(paddd, operands),
+        Sse2::Paddb => from_memory!(paddb, operands),
+        Sse2::Pcmpeqd => from_memory!(pcmpeqd, operands),
+        Sse2::Pcmpgtd => from_memory!(pcmpgtd, operands),
         Sse2::Psubq => binary!(psubq, operands),
-        Sse2::Pand => binary!(pand, operands),
+        Sse2::Pand => from_memory!(pand, operands),
         Sse2::Pandn => binary!(pandn, operands),
         Sse2::Por => binary!(por, operands),
-        Sse2::Pxor => binary!(pxor, operands),
+        Sse2::Pxor => from_memory!(pxor, operands),
         Sse2::Psrlq => shift!(psrlq, operands),
         Sse2::Psllq => shift!(psllq, operands),
+        Sse2::Psrad => shift!(psrad, operands),
         Sse2::Psrldq => shift!(psrldq, operands),
         Sse2::Pslldq => shift!(pslldq, operands),
         Sse2::Pshufd => {
-            let (dst, src) = (reg(&operands[0]), reg(&operands[1]));
-            let from = imm::<u8>(&operands[2]).cast_signed();
-            direct!(pshufd Rx(dst), Rx(src), BYTE from)
+            let (dst, from) = (reg(&operands[0]), imm::<u8>(&operands[2]).cast_signed());
+            either!([pshufd Rx(dst),] Rx OWORD reg_mem(&operands[1]), BYTE from)
         }
         Sse2::Punpckldq => binary!(punpckldq, operands),
+        Sse2::Punpckhdq => binary!(punpckhdq, operands),
         Sse2::Punpcklqdq => binary!(punpcklqdq, operands),
         Sse2::Punpckhqdq => binary!(punpckhqdq, operands),
     }

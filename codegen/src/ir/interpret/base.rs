@@ -1,7 +1,7 @@
 //! What the baseline's instructions do. Source: Intel SDM volume 2.
 
 use super::fault::Fault;
-use super::machine::{Context, Flag};
+use super::machine::{Context, Flag, POOL};
 use crate::isa::base::Base;
 
 const SIGN: u64 = 1 << 63;
@@ -18,6 +18,15 @@ pub(super) fn execute(op: Base, cx: &mut Context<'_, '_>) -> Result<(), Fault> {
         | Base::MovImm32 => {
             let value = cx.get(1)?;
             cx.set(0, value)
+        }
+        Base::Pool => cx.set(0, POOL),
+        Base::Bswap => {
+            let value = cx.get(0)?;
+            cx.set(0, value.swap_bytes())
+        }
+        Base::Bswap32 => {
+            let value = cx.get(0)?;
+            cx.set(0, u64::from((value as u32).swap_bytes()))
         }
         Base::Lea => {
             let address = cx.address(1)?;
@@ -54,6 +63,8 @@ pub(super) fn execute(op: Base, cx: &mut Context<'_, '_>) -> Result<(), Fault> {
         Base::Shl => shift(cx, |value, count| (value << count, value >> (64 - count) & 1 != 0)),
         Base::Shr => shift(cx, |value, count| (value >> count, value >> (count - 1) & 1 != 0)),
         Base::Sar => shift(cx, |value, count| ((value as i64 >> count) as u64, value >> (count - 1) & 1 != 0)),
+        Base::Rol => rotate(cx, u64::rotate_left, |result| (result & 1 != 0, (result ^ result << 63) & SIGN != 0)),
+        Base::Ror => rotate(cx, u64::rotate_right, |result| (result & SIGN != 0, (result ^ result << 1) & SIGN != 0)),
         Base::Mul => {
             let product = u128::from(cx.get(0)?) * u128::from(cx.get(1)?);
             let high = (product >> 64) as u64;
@@ -119,6 +130,23 @@ fn step(cx: &mut Context<'_, '_>, by: u64, overflow: u64) -> Result<(), Fault> {
     cx.set_flag(Flag::Overflow, Some(value == overflow));
     cx.set_flag(Flag::Zero, Some(value == 0));
     Ok(())
+}
+
+/// A rotation by `count` mod 64: CF, and OF for a count of 1 alone, follow from the result. A count of 0 leaves the flags; ZF
+/// stays.
+fn rotate(
+    cx: &mut Context<'_, '_>,
+    rotated: fn(u64, u32) -> u64,
+    flags: impl Fn(u64) -> (bool, bool),
+) -> Result<(), Fault> {
+    let (value, count) = (cx.get(0)?, (cx.get(1)? & 63) as u32);
+    let result = rotated(value, count);
+    if count > 0 {
+        let (carry, overflow) = flags(result);
+        cx.set_flag(Flag::Carry, Some(carry));
+        cx.set_flag(Flag::Overflow, (count == 1).then_some(overflow));
+    }
+    cx.set(0, result)
 }
 
 /// A shift by `count` mod 64, from the value to the result and the last bit out. A count of 0 leaves the flags.

@@ -143,6 +143,28 @@ pub enum Fault {
     },
     /// MMX was used and no `emms` follows.
     NoEmms,
+    /// 256 bits of a register were written and no `vzeroupper` follows.
+    NoVzeroupper,
+    /// The row wants memory at a multiple of so many bytes.
+    Misaligned {
+        /// The instruction.
+        at: Site,
+        /// The address.
+        address: u64,
+        /// What it must be a multiple of.
+        align: u32,
+    },
+    /// An access to the pool that is not inside it, or a write.
+    Pool {
+        /// The instruction.
+        at: Site,
+        /// First byte of the access, from the pool's first byte.
+        offset: i64,
+        /// Bytes accessed.
+        bytes: u32,
+        /// Whether it was a write.
+        write: bool,
+    },
     /// A callee-saved register is not as it was.
     Clobbered {
         /// The register.
@@ -200,6 +222,12 @@ impl fmt::Display for Fault {
             Fault::NoTrips { at } => write!(f, "{at}: the loop's counter is 0 at entry"),
             Fault::Budget { at, budget } => write!(f, "{at}: not done after {budget} instructions"),
             Fault::NoEmms => write!(f, "at return: MMX was used and no emms followed"),
+            Fault::NoVzeroupper => {
+                write!(f, "at return: 256 bits of a register were written and no vzeroupper followed")
+            }
+            Fault::Misaligned { at, address, align } => write!(f, "{at}: {address:#x} is not a multiple of {align}"),
+            Fault::Pool { at, offset, write: true, .. } => write!(f, "{at}: the pool is written (offset {offset})"),
+            Fault::Pool { at, offset, bytes, .. } => write!(f, "{at}: {bytes} bytes at offset {offset} of the pool"),
             Fault::Clobbered { register, found } => {
                 write!(f, "at return: callee-saved {} holds {found:#x}", Name::Physical(*register))
             }

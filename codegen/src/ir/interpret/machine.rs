@@ -2,14 +2,17 @@
 
 use super::fault::{BadArgument, Fault};
 use super::program::{Program, Slot, Work, physical};
-use super::{Access, Argument, Call, Outcome, base, bmi2_adx, mmx_sse2, portable, sse2};
+use super::{
+    Access, Argument, Call, Outcome, aes, avx, avx2, base, bmi2_adx, mmx_sse2, portable, sse2, ssse3_sse41, vaes,
+};
 use crate::ir::abi::CALLEE_SAVED;
 use crate::ir::linear::Jump;
 use crate::ir::site::{Name, Site};
 use crate::ir::{Control, Inst, Mem, Operand, Parameter, ParameterKind, Space};
-use crate::isa::Op;
+use crate::isa::avx::Avx;
 use crate::isa::mmx_sse2::MmxSse2;
-use crate::isa::row::{CF, FlagSet, Kind, OF, OperandSpec, RCX, RSP, RegClass, Width, ZF};
+use crate::isa::row::{CF, FlagSet, OF, OperandSpec, RCX, RSP, RegClass, Width, ZF};
+use crate::isa::{Op, VectorEncoding};
 
 /// What a callee-saved register holds at entry, each its own.
 const SAVED_POISON: u64 = 0xca11_ee5a_0000_0000;
@@ -26,8 +29,11 @@ const STACK_BYTES: u64 = 1024;
 /// How deep the subroutines of a virtual function may call one another.
 const DEPTH: usize = 64;
 
+/// Where the pool of constants lies: at a multiple of its alignment and of no more.
+pub(super) const POOL: u64 = 0x0050_0000_0020;
+
 /// The value of a vector operand in lanes of 64 bits, the lowest first: room for 256 bits. Lanes past an operand's width
-/// read as 0 and are written as 0. (A legacy encoding would keep bits 128 to 255; no row sees those.)
+/// read as 0. When a register is written, a VEX encoding clears them and a legacy encoding keeps them.
 pub(super) type Lanes = [u64; 4];
 
 /// One of the flags that are modelled.
@@ -96,6 +102,8 @@ pub(super) struct Machine<'p> {
     stack: Option<Stack>,
     /// Whether MMX was used since the last `emms`.
     mmx: bool,
+    /// Whether 256 bits of a register were written since the last `vzeroupper`.
+    dirty: bool,
     /// Steps to return to.
     calls: Vec<usize>,
     trace: Option<Vec<Access>>,
@@ -136,13 +144,14 @@ impl<'p> Machine<'p> {
         let mut machine = Machine {
             program,
             values: (0..program.names.len()).map(|slot| POISON | slot as u64).collect(),
-            upper: vec![[0; 3]; if program.wide { program.names.len() } else { 0 }],
+            upper: vec![[POISON; 3]; if program.wide { program.names.len() } else { 0 }],
             defined: vec![false; program.names.len()],
             flags: [None; 3],
             regions: Vec::new(),
             pointers: Vec::new(),
             stack: None,
             mmx: false,
+            dirty: false,
             calls: Vec::new(),
             trace: call.trace.then(Vec::new),
         };
@@ -167,6 +176,16 @@ impl<'p> Machine<'p> {
                         // Odd, and 2^40 or more apart from every other.
                         let number = index as u64 + 1;
                         let base = number * 0x01d4_0000_3100 + 7;
+                        // Where the contract promises an alignment: that, and no more.
+                        let same = |other: &usize| {
+                            let may = |a: usize, b: usize| parameters[a].may_equal.iter().any(|e| usize::from(*e) == b);
+                            *other == index || may(index, *other) || may(*other, index)
+                        };
+                        let promised = (0..parameters.len()).filter(same).map(|other| parameters[other].align);
+                        let base = match u64::from(promised.max().unwrap_or(1)) {
+                            1 => base,
+                            align => base.next_multiple_of(2 * align) + align,
+                        };
                         let written = (!reads).then(|| vec![false; bytes.len()]);
                         self.regions.push(Region { base, bytes: bytes.clone(), written });
                         self.regions.len() - 1
@@ -270,7 +289,13 @@ impl<'p> Machine<'p> {
             }
             executed += 1;
             match &step.work {
-                Work::Inst { inst, forgets } => self.inst(inst, *forgets, at)?,
+                Work::Inst { inst, forgets, align, widens } => {
+                    if *align > 1 {
+                        self.aligned(inst, *align, at)?;
+                    }
+                    self.dirty |= widens;
+                    self.inst(inst, *forgets, at)?;
+                }
                 Work::Enter(counter) => {
                     executed -= 1;
                     if self.read(at, *counter)? == 0 {
@@ -386,6 +411,13 @@ impl<'p> Machine<'p> {
         Ok((value, defined))
     }
 
+    /// Whether the access of an instruction is at a multiple of `align`.
+    fn aligned(&self, inst: &Inst<Slot>, align: u32, at: Site) -> Result<(), Fault> {
+        let Some((mem, ..)) = inst.memory() else { return Ok(()) };
+        let address = self.address(at, mem)?;
+        if address.is_multiple_of(align.into()) { Ok(()) } else { Err(Fault::Misaligned { at, address, align }) }
+    }
+
     fn inst(&mut self, inst: &'p Inst<Slot>, forgets: bool, at: Site) -> Result<(), Fault> {
         let mut context = Context { machine: self, inst, specs: inst.op.row().operands, forgets, at };
         match inst.op {
@@ -395,6 +427,14 @@ impl<'p> Machine<'p> {
                 mmx_sse2::execute(op, &mut context)
             }
             Op::Sse2(op) => sse2::execute(op, &mut context),
+            Op::Ssse3Sse41(op) => ssse3_sse41::execute(op, &mut context),
+            Op::Aes(op) => aes::execute(op, &mut context),
+            Op::Avx(op) => {
+                context.machine.dirty &= op != Avx::Vzeroupper;
+                avx::execute(op, &mut context)
+            }
+            Op::Avx2(op) => avx2::execute(op, &mut context),
+            Op::Vaes(op) => vaes::execute(op, &mut context),
             Op::Bmi2Adx(op) => bmi2_adx::execute(op, &mut context),
             Op::Portable(op) => portable::execute(op, &mut context),
         }
@@ -477,6 +517,12 @@ impl<'p> Machine<'p> {
                 }
                 Ok(&stack.bytes[range])
             }
+            Space::Pool => {
+                let offset = address.wrapping_sub(POOL) as i64;
+                let inside = usize::try_from(offset).ok().map(|start| start..start.saturating_add(bytes as usize));
+                let found = inside.and_then(|range| self.program.pool.get(range));
+                found.ok_or(Fault::Pool { at, offset, bytes, write: false })
+            }
             Space::Nowhere => Err(Fault::NotMemory { at }),
         }
     }
@@ -503,6 +549,7 @@ impl<'p> Machine<'p> {
                 stack.defined[range].fill(true);
                 Ok(())
             }
+            Space::Pool => Err(Fault::Pool { at, offset: address.wrapping_sub(POOL) as i64, bytes, write: true }),
             Space::Nowhere => Err(Fault::NotMemory { at }),
         }
     }
@@ -511,6 +558,9 @@ impl<'p> Machine<'p> {
     fn finish(self, executed: u64) -> Result<Outcome, Fault> {
         if self.mmx {
             return Err(Fault::NoEmms);
+        }
+        if self.dirty {
+            return Err(Fault::NoVzeroupper);
         }
         if self.stack.is_some() {
             for register in CALLEE_SAVED {
@@ -557,12 +607,7 @@ pub(super) struct Context<'m, 'p> {
 impl Context<'_, '_> {
     /// Bits of an operand.
     fn bits(&self, operand: usize) -> u32 {
-        match self.specs[operand].kind {
-            Kind::Reg(_, width) | Kind::RegMem(_, width) | Kind::Mem(width) => width.bytes(self.limb_bits()) * 8,
-            Kind::Address | Kind::Imm8 | Kind::Selector | Kind::Imm32 | Kind::Imm64 => {
-                Width::W64.bytes(self.limb_bits()) * 8
-            }
-        }
+        self.specs[operand].kind.width().unwrap_or(Width::W64).bytes(self.limb_bits()) * 8
     }
 
     /// Bits of a limb of the function.
@@ -614,9 +659,8 @@ impl Context<'_, '_> {
         let words = self.bits(operand) as usize / 64;
         match &self.inst.operands[operand] {
             Operand::Reg(slot) => {
-                let upper = [1, 2, 3].map(|lane| if lane < words { lanes[lane] } else { 0 });
                 self.machine.write(*slot, lanes[0]);
-                self.machine.upper[slot.0 as usize] = upper;
+                self.set_upper(*slot, words, lanes);
                 Ok(())
             }
             Operand::Mem(mem) => {
@@ -625,6 +669,24 @@ impl Context<'_, '_> {
             }
             Operand::Imm(_) => unreachable!("a written constant in {:?}", self.inst.op.row()),
         }
+    }
+
+    /// Writes the lanes of a register past the first, of which `words` are the operand's.
+    fn set_upper(&mut self, slot: Slot, words: usize, lanes: Lanes) {
+        let legacy = self.inst.op.vector_encoding() == Some(VectorEncoding::Legacy);
+        let upper = &mut self.machine.upper[slot.0 as usize];
+        for (lane, held) in (1..).zip(upper) {
+            if lane < words {
+                *held = lanes[lane];
+            } else if !legacy {
+                *held = 0;
+            }
+        }
+    }
+
+    /// Clears bits 128 to 255 of every vector register.
+    pub fn clear_upper_halves(&mut self) {
+        self.machine.upper.iter_mut().for_each(|upper| upper[1..].fill(0));
     }
 
     /// Writes an operand, cut to its width and zero-extended.
@@ -636,7 +698,7 @@ impl Context<'_, '_> {
             Operand::Reg(slot) => {
                 self.machine.write(*slot, value);
                 if wide {
-                    self.machine.upper[slot.0 as usize] = [0; 3];
+                    self.set_upper(*slot, 2, [value, 0, 0, 0]);
                 }
                 Ok(())
             }

@@ -7,7 +7,7 @@ use crate::ir::linear::{Jump, Label, Line};
 use crate::ir::site::{Name, Site};
 use crate::ir::wellformed::{AnyReg, fits};
 use crate::ir::{Control, Func, Inst, Mem, Node, Operand, Parameter, Physical, Stage, VReg, Virtual, inputs};
-use crate::isa::row::{Kind, PReg, RAX, RegClass};
+use crate::isa::row::{OperandSpec, PReg, RAX, RegClass, Width};
 use std::collections::BTreeMap;
 
 /// Where a register lives in the interpreter. Vregs that are pinned to one register share a slot.
@@ -44,10 +44,15 @@ fn slot_of(name: Name) -> Slot {
 /// What a step does.
 #[derive(Debug)]
 pub(super) enum Work {
-    /// An instruction, and whether it forgets what its registers held.
+    /// An instruction.
     Inst {
         inst: Inst<Slot>,
+        /// Whether it forgets what its registers held.
         forgets: bool,
+        /// What the address of its access must be a multiple of.
+        align: u32,
+        /// Whether it writes 256 bits of a register.
+        widens: bool,
     },
     /// Entry of a loop: the counter must not be 0.
     Enter(Slot),
@@ -91,6 +96,7 @@ pub struct Program {
     pub(super) parameters: Vec<Parameter<Slot>>,
     pub(super) returns: Option<Slot>,
     pub(super) limb_bits: u32,
+    pub(super) pool: Vec<u8>,
     /// Whether some register is wider than 64 bits.
     pub(super) wide: bool,
     pub(super) exact: Option<u64>,
@@ -125,6 +131,7 @@ impl Program {
             parameters: Vec::new(),
             returns: None,
             limb_bits: func.limb_bits,
+            pool: func.pool.clone(),
             wide: false,
             exact: func.exact,
             frame,
@@ -162,18 +169,23 @@ impl Program {
             }),
         });
         let inst = Inst { op: inst.op, operands: operands.collect(), note: inst.note };
-        self.wide |= inst.op.row().operands.iter().any(|spec| matches!(spec.kind, Kind::Reg(RegClass::Xmm, _)));
-        self.push(Work::Inst { inst, forgets }, at);
+        let specs = inst.op.row().operands;
+        self.wide |= specs.iter().any(|spec| spec.kind.register() == Some(RegClass::Xmm));
+        let wide = |spec: &OperandSpec| {
+            spec.access.writes() && spec.kind.register().is_some() && spec.kind.width() == Some(Width::W256)
+        };
+        let (align, widens) = (inst.alignment(), specs.iter().any(wide));
+        self.push(Work::Inst { inst, forgets, align, widens }, at);
         Ok(())
     }
 
     fn parameters<R: Copy>(&mut self, parameters: &[Parameter<R>], name: impl Fn(usize, R) -> Option<Name>) {
         for (index, parameter) in parameters.iter().enumerate() {
             if let Some(name) = name(index, parameter.reg) {
-                let Parameter { name: text, kind, secret, may_equal, .. } = parameter;
+                let Parameter { name: text, kind, secret, may_equal, align, .. } = parameter;
                 let reg = self.slot(name);
                 let (name, may_equal) = (text.clone(), may_equal.clone());
-                self.parameters.push(Parameter { name, kind: *kind, secret: *secret, may_equal, reg });
+                self.parameters.push(Parameter { name, kind: *kind, secret: *secret, may_equal, align: *align, reg });
             }
         }
     }
@@ -279,6 +291,7 @@ impl Executable for Physical {
                 Line::Reserve(bytes) => program.push(Work::Reserve(*bytes), at),
                 Line::Release(bytes) => program.push(Work::Release(*bytes), at),
                 Line::Ret => program.push(Work::Ret, at),
+                Line::Pool(_) => {}
             }
         }
         for step in &mut program.steps {

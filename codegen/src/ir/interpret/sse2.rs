@@ -2,6 +2,7 @@
 
 use super::fault::Fault;
 use super::machine::{Context, Lanes};
+use super::vector;
 use crate::isa::sse2::Sse2;
 
 /// The low 32 bits of a lane.
@@ -20,21 +21,28 @@ pub(super) fn execute(op: Sse2, cx: &mut Context<'_, '_>) -> Result<(), Fault> {
             let value = cx.get(1)?;
             cx.set(0, value)
         }
-        Sse2::MovdqaXmm | Sse2::MovdquLoad | Sse2::MovdquStore => {
+        Sse2::MovdqaXmm | Sse2::MovdqaLoad | Sse2::MovdqaStore | Sse2::MovdquLoad | Sse2::MovdquStore => {
             let lanes = cx.lanes(1)?;
             cx.set_lanes(0, lanes)
         }
         Sse2::Pmuludq => each(cx, |a, b| (a & LOW) * (b & LOW)),
         Sse2::Paddq => each(cx, u64::wrapping_add),
         Sse2::Paddd => each(cx, |a, b| (a & !LOW).wrapping_add(b & !LOW) | a.wrapping_add(b) & LOW),
+        Sse2::Paddb => both(cx, |a, b| vector::bytes(a, b, u8::wrapping_add)),
         Sse2::Psubq => each(cx, u64::wrapping_sub),
         Sse2::Pand => each(cx, |a, b| a & b),
         Sse2::Pandn => each(cx, |a, b| !a & b),
         Sse2::Por => each(cx, |a, b| a | b),
         Sse2::Pxor => each(cx, |a, b| a ^ b),
+        Sse2::Pcmpeqd => both(cx, |a, b| vector::dwords(a, b, |a, b| vector::all_if(a == b) as u32)),
+        Sse2::Pcmpgtd => both(cx, |a, b| vector::dwords(a, b, |a, b| vector::all_if(a as i32 > b as i32) as u32)),
         // Not masked: a count past the lane's end leaves 0.
         Sse2::Psrlq => shifted(cx, |lane, count| lane.checked_shr(count).unwrap_or(0)),
         Sse2::Psllq => shifted(cx, |lane, count| lane.checked_shl(count).unwrap_or(0)),
+        Sse2::Psrad => {
+            let (lanes, count) = (cx.lanes(0)?, cx.get(1)? as u32);
+            cx.set_lanes(0, vector::shifted_with_sign(lanes, count))
+        }
         Sse2::Psrldq => bytes(cx, |value, bits| value.checked_shr(bits).unwrap_or(0)),
         Sse2::Pslldq => bytes(cx, |value, bits| value.checked_shl(bits).unwrap_or(0)),
         Sse2::Pshufd => {
@@ -46,6 +54,7 @@ pub(super) fn execute(op: Sse2, cx: &mut Context<'_, '_>) -> Result<(), Fault> {
             cx.set_lanes(0, [pick(0) | pick(1) << 32, pick(2) | pick(3) << 32, 0, 0])
         }
         Sse2::Punpckldq => both(cx, |a, b| [a[0] & LOW | b[0] << 32, a[0] >> 32 | b[0] & !LOW, 0, 0]),
+        Sse2::Punpckhdq => both(cx, |a, b| [a[1] & LOW | b[1] << 32, a[1] >> 32 | b[1] & !LOW, 0, 0]),
         Sse2::Punpcklqdq => both(cx, |a, b| [a[0], b[0], 0, 0]),
         Sse2::Punpckhqdq => both(cx, |a, b| [a[1], b[1], 0, 0]),
     }

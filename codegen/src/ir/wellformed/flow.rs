@@ -2,20 +2,26 @@
 //! fixed point, silently, and then once more to report; subroutines are walked at each call.
 
 use super::block::Block;
-use super::state::{FlagState, Pointer, State};
+use super::state::{FlagState, POOL, Pointer, State};
 use super::{AnyReg, Ill, Rule, fits};
 use crate::ir::abi::CALLEE_SAVED;
-use crate::ir::inputs::inputs;
+use crate::ir::inputs::{forgets, inputs};
 use crate::ir::site::{Name, Site, instruction_count};
-use crate::ir::{Control, Frame, Func, Inst, Loop, Mem, Node, Operand, Parameter, ParameterKind, Space, Stage, When};
+use crate::ir::{
+    Control, Frame, Func, Inst, Loop, Mem, Node, Operand, POOL_ALIGNMENT, Parameter, ParameterKind, Space, Stage, When,
+};
 use crate::isa::Op;
+use crate::isa::VectorEncoding;
+use crate::isa::avx::Avx;
 use crate::isa::base::Base;
 use crate::isa::mmx_sse2::MmxSse2;
 use crate::isa::portable::Portable;
-use crate::isa::row::{COZ, FlagSet, OZ, RCX, RSP};
+use crate::isa::row::{COZ, FlagSet, OZ, RCX, RSP, RegClass, Width};
 
 /// The first group that a block may make: `State::meet` numbers groups from 0.
 const FRESH_GROUPS: u32 = 1 << 16;
+/// The group of the pool, which does not move.
+const POOL_GROUP: u32 = FRESH_GROUPS - 1;
 
 struct Flow<'f, R: Ord> {
     parameters: &'f [Parameter<R>],
@@ -37,6 +43,10 @@ struct Flow<'f, R: Ord> {
     counters: Vec<R>,
     /// Whether some instruction uses MMX.
     any_mmx: bool,
+    /// Whether some instruction writes 256 bits of a register.
+    any_wide: bool,
+    /// Bytes of the pool.
+    pool: usize,
     /// Ticks of a byte, for each parameter: pointers of one cursor move in ticks alike.
     tick: Vec<i64>,
     group: u32,
@@ -72,6 +82,8 @@ where
         open: Vec::new(),
         counters: Vec::new(),
         any_mmx: func.instructions().iter().any(|inst| mmx(inst.op)),
+        any_wide: func.instructions().iter().any(|inst| writes_wide(inst)),
+        pool: func.pool.len(),
         tick: func.parameters.iter().map(|parameter| common / element(parameter)).collect(),
         group: FRESH_GROUPS,
     };
@@ -83,6 +95,7 @@ where
             state.pointers.insert(parameter.reg, pointer);
         }
     }
+    flow.encodings(&func.instructions());
     flow.nodes(&func.body, &mut state);
     if let Some(reg) = func.returns {
         flow.read(Site::Exit, reg, &state);
@@ -90,6 +103,16 @@ where
     if state.mmx {
         flow.ill(Site::Exit, Rule::NoEmms);
     }
+    if state.wide {
+        flow.ill(Site::Exit, Rule::NoVzeroupper);
+    }
+}
+
+/// Whether all 256 bits of a register are written.
+fn writes_wide<R>(inst: &Inst<R>) -> bool {
+    inst.operands.iter().zip(inst.op.row().operands).any(|(operand, spec)| {
+        matches!(operand, Operand::Reg(_)) && spec.access.writes() && spec.kind.width() == Some(Width::W256)
+    })
 }
 
 fn lcm(a: i64, b: i64) -> i64 {
@@ -105,6 +128,15 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
         let ill = Ill { at, rule };
         if self.silent == 0 && !self.ills.contains(&ill) {
             self.ills.push(ill);
+        }
+    }
+
+    /// All vector instructions are encoded as the first is.
+    fn encodings(&mut self, insts: &[&Inst<R>]) {
+        let first = insts.iter().find_map(|inst| inst.op.vector_encoding());
+        let other = |inst: &&Inst<R>| inst.op.vector_encoding().is_some_and(|encoding| Some(encoding) != first);
+        if let Some(index) = insts.iter().position(other) {
+            self.ill(Site::Instruction { index, op: insts[index].op }, Rule::MixedEncodings);
         }
     }
 
@@ -262,7 +294,9 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
                 self.flags(at, row.flags.reads, state);
                 if let (Some((mem, reads, writes)), Some(width)) = (inst.memory(), inst.access()) {
                     self.memory(at, mem, width.bytes(self.limb_bits), (reads, writes), state, block);
+                    self.alignment(at, mem, inst.alignment(), state);
                 }
+                self.upper_halves(at, inst, state);
             }
             Err(why) => self.ill(at, Rule::Misfit(why)),
         }
@@ -272,9 +306,20 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
                 self.ill(at, Rule::NeedlessEmms);
             }
         }
+        if inst.op == Op::Avx(Avx::Vzeroupper) {
+            state.wide = false;
+            state.whole.clear();
+            if !self.any_wide {
+                self.ill(at, Rule::NeedlessVzeroupper);
+            }
+        }
+        state.wide |= writes_wide(inst);
         let pointer = self.pointer(at, inst, state, block);
         for reg in inst.writes() {
             self.write(at, reg, state);
+            if reg.class() == RegClass::Xmm && inst.op.vector_encoding() == Some(VectorEncoding::Vex) {
+                state.whole.insert(reg);
+            }
             match pointer {
                 Some((_, Some(step))) => block.step(reg, step.0, step.1),
                 Some((_, None)) | None => block.replace(reg),
@@ -287,9 +332,40 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
         state.set_flags(row.flags.undefined, FlagState::Undefined);
     }
 
+    /// What is read as 256 bits holds as many. After allocation a reload may have filled them with what nobody reads.
+    fn upper_halves(&mut self, at: Site, inst: &Inst<R>, state: &State<R>) {
+        if self.frame.is_some() || forgets(inst) {
+            return;
+        }
+        for (operand, spec) in inst.operands.iter().zip(inst.op.row().operands) {
+            if let Operand::Reg(reg) = operand
+                && spec.access.reads()
+                && spec.kind.width() == Some(Width::W256)
+                && state.defined.contains(reg)
+                && !state.whole.contains(reg)
+            {
+                self.ill(at, Rule::UpperHalf((*reg).into()));
+            }
+        }
+    }
+
+    /// Memory that the row wants aligned is known to be.
+    fn alignment(&mut self, at: Site, mem: &Mem<R>, wanted: u32, state: &State<R>) {
+        let promised = |argument: u8| self.parameters.get(usize::from(argument)).map_or(1, |parameter| parameter.align);
+        let known = match mem.space {
+            Space::Pool => POOL_ALIGNMENT.min(1 << mem.disp.trailing_zeros().min(31)),
+            Space::Argument(argument) => promised(argument),
+            Space::Pointed => state.pointers.get(&mem.base).map_or(1, |pointer| promised(pointer.parameter)),
+            Space::Frame | Space::Nowhere => 1,
+        };
+        if known < wanted {
+            self.ill(at, Rule::Misaligned(wanted));
+        }
+    }
+
     fn shift(&mut self, at: Site, inst: &Inst<R>) {
         let (count, bits) = match inst.op {
-            Op::Base(Base::Shl | Base::Shr | Base::Sar) => (inst.operands.get(1), 64),
+            Op::Base(Base::Shl | Base::Shr | Base::Sar | Base::Rol | Base::Ror) => (inst.operands.get(1), 64),
             Op::Portable(Portable::Shl | Portable::Shr) => (inst.operands.get(2), self.limb_bits.into()),
             _ => return,
         };
@@ -337,6 +413,18 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
     ) {
         match mem.space {
             Space::Nowhere => self.ill(at, Rule::Space),
+            Space::Pool => {
+                if writes {
+                    self.ill(at, Rule::PoolWritten);
+                }
+                if state.pointers.get(&mem.base).is_none_or(|pointer| pointer.parameter != POOL) {
+                    return self.ill(at, Rule::Space);
+                }
+                let end = usize::try_from(mem.disp).ok().map(|start| start + bytes as usize);
+                if mem.index.is_some() || end.is_none_or(|end| end > self.pool) {
+                    self.ill(at, Rule::PoolBounds(mem.disp));
+                }
+            }
             Space::Frame => {
                 let Some(frame) = self.frame else { return self.ill(at, Rule::Space) };
                 let end = i64::from(mem.disp) + i64::from(bytes);
@@ -385,6 +473,9 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
     /// pointers that go to spill slots.
     fn pointer(&mut self, at: Site, inst: &Inst<R>, state: &mut State<R>, block: &mut Block<R>) -> Option<Moved<R>> {
         let operands = inst.operands.as_slice();
+        if inst.op == Op::Base(Base::Pool) {
+            return Some((Pointer { parameter: POOL, group: POOL_GROUP, ticks: 0 }, None));
+        }
         if let (Op::Base(Base::Mov), [_, Operand::Reg(source)]) = (inst.op, operands) {
             return Some((*state.pointers.get(source)?, None));
         }
@@ -405,7 +496,7 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
     fn lea(&mut self, at: Site, to: R, mem: &Mem<R>, state: &State<R>, block: &mut Block<R>) -> Option<Moved<R>> {
         let argument = match mem.space {
             Space::Nowhere => return None,
-            Space::Frame | Space::Pointed => {
+            Space::Frame | Space::Pointed | Space::Pool => {
                 self.ill(at, Rule::Space);
                 return None;
             }

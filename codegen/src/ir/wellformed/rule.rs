@@ -75,6 +75,20 @@ pub enum Rule {
     NoEmms,
     /// There is no `emms` in a function without MMX.
     NeedlessEmms,
+    /// `vzeroupper` follows the last write of 256 bits of a register on every path.
+    NoVzeroupper,
+    /// There is no `vzeroupper` in a function that writes no 256 bits of a register.
+    NeedlessVzeroupper,
+    /// What is read as 256 bits was written, on every path, since the last `vzeroupper`.
+    UpperHalf(Name),
+    /// A function's vector instructions are all legacy or all VEX encodings.
+    MixedEncodings,
+    /// What the row wants aligned is in the pool, or behind a pointer that is as much aligned.
+    Misaligned(u32),
+    /// The pool is read only.
+    PoolWritten,
+    /// An access to the pool is `[pool + k]` inside its bytes.
+    PoolBounds(i32),
     /// The registers of a subroutine are pinned.
     SubroutineRegister(Name),
     /// A call's subroutine exists.
@@ -127,6 +141,15 @@ impl fmt::Display for Rule {
             }
             Rule::NoEmms => write!(f, "MMX is used and no emms follows on some path"),
             Rule::NeedlessEmms => write!(f, "emms in a function without MMX"),
+            Rule::NoVzeroupper => {
+                write!(f, "256 bits of a register are written and no vzeroupper follows on some path")
+            }
+            Rule::NeedlessVzeroupper => write!(f, "vzeroupper in a function that writes no 256 bits of a register"),
+            Rule::UpperHalf(name) => write!(f, "{name} is read as 256 bits, of which vzeroupper cleared half"),
+            Rule::MixedEncodings => write!(f, "legacy and VEX vector instructions in one function"),
+            Rule::Misaligned(bytes) => write!(f, "the memory is not known to be at a multiple of {bytes}"),
+            Rule::PoolWritten => write!(f, "the pool is written"),
+            Rule::PoolBounds(disp) => write!(f, "{disp} is not an offset of such an access to the pool"),
             Rule::SubroutineRegister(name) => write!(f, "{name} is used in a subroutine and is not pinned"),
             Rule::NoSuchSubroutine(sub) => write!(f, "there is no subroutine {sub}"),
             Rule::Recursion(sub) => write!(f, "subroutine {sub} calls itself"),

@@ -15,6 +15,10 @@ fn entry(rule: Rule) -> Ill {
 fn parameter<S: Stage>(func: &Func<S>, parameter: &Parameter<S::Reg>) -> bool {
     let kind = |index: u8| func.parameters.get(usize::from(index)).map(|parameter| parameter.kind);
     let pointer = |index: &u8| matches!(kind(*index), Some(ParameterKind::Pointer { .. }));
+    let pointer_like = matches!(parameter.kind, ParameterKind::Pointer { .. });
+    if !parameter.align.is_power_of_two() || (parameter.align > 1 && !pointer_like) {
+        return false;
+    }
     match parameter.kind {
         ParameterKind::Pointer { element_bytes, length, .. } => {
             let counted = length.terms().all(|(index, _)| matches!(kind(index), Some(ParameterKind::Count { .. })));

@@ -17,10 +17,14 @@ pub(super) enum FlagState {
     Undefined,
 }
 
+/// In the place of a parameter's index: the function's pool. (A function has at most six parameters.)
+pub(super) const POOL: u8 = u8::MAX;
+
 /// A register that derives from a pointer parameter, and where it stands: `ticks` from the other pointers of its group.
 /// Pointers of different groups are an unknown distance apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pointer {
+    /// Its index, or [`POOL`].
     pub parameter: u8,
     pub group: u32,
     pub ticks: i64,
@@ -35,6 +39,10 @@ pub(super) struct State<R: Ord> {
     pub flags: [FlagState; 3],
     /// Whether MMX was used, on some path, since the last `emms`.
     pub mmx: bool,
+    /// Whether 256 bits of a register were written, on some path, since the last `vzeroupper`.
+    pub wide: bool,
+    /// Vector registers all of whose bits were written since the last `vzeroupper`.
+    pub whole: BTreeSet<R>,
     pub pointers: BTreeMap<R, Pointer>,
     /// Spill slots that hold something, and which pointer.
     pub slots: BTreeMap<i32, Option<Pointer>>,
@@ -47,6 +55,8 @@ impl<R: AnyReg + Ord> State<R> {
             owners: BTreeMap::new(),
             flags: [FlagState::Undefined; 3],
             mmx: false,
+            wide: false,
+            whole: BTreeSet::new(),
             pointers: BTreeMap::new(),
             slots: BTreeMap::new(),
         }
@@ -107,6 +117,8 @@ impl<R: AnyReg + Ord> State<R> {
             owners: owners.map(|reg| (*reg, owner(reg))).collect(),
             flags,
             mmx: self.mmx || other.mmx,
+            wide: self.wide || other.wide,
+            whole: self.whole.intersection(&other.whole).copied().collect(),
             pointers,
             slots,
         }

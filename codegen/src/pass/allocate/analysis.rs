@@ -4,9 +4,10 @@
 //! higher numbers are the unpinned vregs.
 
 use super::AllocateError;
+use super::commute::commuted;
 use super::target::Target;
 use crate::ir::{Control, Func, Inst, Loop, Mem, Node, Operand, SubId, VReg, Virtual, When};
-use crate::isa::row::{FlagSet, PReg, RegClass};
+use crate::isa::row::{FlagSet, PReg, RegClass, Width};
 use crate::pass::{overwrites, reads_and_writes};
 
 /// A variable's number.
@@ -125,6 +126,8 @@ pub(super) struct Program {
     pub(super) end: u32,
     /// Class of each variable.
     pub(super) classes: Vec<RegClass>,
+    /// The widest use of each variable.
+    widths: Vec<Width>,
     vars: Vec<Option<Var>>,
     pins: Vec<PReg>,
     events: Vec<Vec<Event>>,
@@ -137,6 +140,11 @@ impl Program {
     /// The variable of a vreg that occurs in the function.
     pub(super) fn var(&self, reg: VReg) -> Var {
         self.vars[reg.index as usize].expect("every vreg of the function has a variable")
+    }
+
+    /// The width of a variable's widest use.
+    pub(super) fn width(&self, var: Var) -> Width {
+        self.widths[var as usize]
     }
 
     /// The first read of a variable at or after a position.
@@ -202,7 +210,7 @@ impl Program {
             }),
             Operand::Imm(value) => Operand::Imm(*value),
         };
-        Inst { op: inst.op, operands: inst.operands.iter().map(operand).collect(), note: inst.note }
+        commuted(Inst { op: inst.op, operands: inst.operands.iter().map(operand).collect(), note: inst.note })
     }
 }
 
@@ -217,6 +225,7 @@ pub(super) fn analyse(func: &Func<Virtual>, target: &Target) -> Result<Program, 
         live_entry: Set::default(),
         end: 0,
         classes: Vec::new(),
+        widths: Vec::new(),
         vars: vec![None; func.vregs as usize],
         pins: (0..u8::try_from(target.files.len() * 16).expect("at most four files"))
             .map(|number| target.register(number))
@@ -297,6 +306,16 @@ impl Analyser<'_> {
                         Some(self.program.classes.len() as Var - 1)
                     }
                 };
+            }
+        }
+        self.program.widths = vec![Width::W32; self.program.classes.len()];
+        for inst in func.instructions() {
+            for (operand, spec) in inst.operands.iter().zip(inst.op.row().operands) {
+                if let (Operand::Reg(reg), Some(width)) = (operand, spec.kind.width()) {
+                    let widest = &mut self.program.widths
+                        [self.program.vars[reg.index as usize].expect("numbered above") as usize];
+                    *widest = width.max(*widest);
+                }
             }
         }
         self.program.events = vec![Vec::new(); self.program.classes.len()];

@@ -17,7 +17,7 @@ impl Walk<'_> {
                 state.take_out(*var);
                 if !state.loc(*var).valid {
                     // Never written: the slot's contents are as good.
-                    state.slot(*var, self.file(*var).slots());
+                    state.slot(*var, self.moves(*var).slots());
                     state.set_valid(*var, true);
                 }
             }

@@ -28,7 +28,7 @@ impl<'a> Walk<'a> {
             match self.free(var, at, 0, state).filter(|reg| self.leaves(var, *reg, at).is_none()) {
                 Some(reg) => state.put(var, reg),
                 None => {
-                    state.slot(var, self.file(var).slots());
+                    state.slot(var, self.moves(var).slots());
                     state.set_valid(var, true);
                 }
             }

@@ -1,8 +1,9 @@
 //! The walk in program order that decides every place.
 
 use super::analysis::{FIRST_FREE, Mention, Part, Program, Set, Step, Var};
+use super::commute::commuted;
 use super::state::State;
-use super::target::{RegisterFile, Target};
+use super::target::{Moves, RegisterFile, Target};
 use super::{AllocateError, is_narrow};
 use crate::ir::{Func, Inst, Mem, Node, Operand, Space, VReg, Virtual};
 use crate::isa::Op;
@@ -93,13 +94,13 @@ impl<'a> Walk<'a> {
 
     /// Destination and source of a full copy between registers.
     fn copy(&self, inst: &Inst<VReg>) -> Option<(Var, Var)> {
-        let file = self.target.files.iter().find(|file| file.copy == inst.op)?;
-        match inst.operands[..] {
-            [Operand::Reg(to), Operand::Reg(from)] if to.class == file.class => {
-                Some((self.program.var(to), self.program.var(from)))
-            }
-            _ => None,
-        }
+        let mut all = self.target.files.iter().flat_map(|file| file.moves.iter().map(move |moves| (file, moves)));
+        let (file, moves) = all.find(|(_, moves)| moves.copy == inst.op)?;
+        let [Operand::Reg(to), Operand::Reg(from)] = inst.operands[..] else { return None };
+        let (to, from, class) = (self.program.var(to), self.program.var(from), to.class);
+        // A narrower copy of a wider value cuts it.
+        let whole = |var| self.program.width(var) <= moves.width();
+        (class == file.class && whole(to) && whole(from)).then_some((to, from))
     }
 
     /// Body, number of slots and number of spills of the allocated function.
@@ -131,19 +132,19 @@ impl<'a> Walk<'a> {
             return Err(AllocateError::Class { function: self.name.into(), class: reg.class });
         }
         let var = self.program.var(reg);
-        let file = self.file(var);
+        let moves = self.moves(var);
         let narrow = self.limb_bits == 32;
         let at = if var < FIRST_FREE { u8::try_from(var).ok() } else { state.loc(var).reg };
         let here = Operand::Reg(result);
         match (at.map(|reg| self.target.register(reg)), state.loc(var).slot) {
             (Some(reg), _) => {
                 if reg != result || (narrow && !is_narrow(&out.nodes, reg)) {
-                    let op = if narrow { self.target.narrow.0 } else { file.copy };
+                    let op = if narrow { self.target.narrow.0 } else { moves.copy };
                     out.push(Inst { op, operands: vec![here, Operand::Reg(reg)], note: None });
                 }
             }
             (None, Some(slot)) => {
-                let op = if narrow { self.target.narrow.1 } else { file.load };
+                let op = if narrow { self.target.narrow.1 } else { moves.load };
                 state.spills += 1;
                 out.push(Inst { op, operands: vec![here, self.slot_operand(slot)], note: None });
             }
@@ -158,6 +159,11 @@ impl<'a> Walk<'a> {
         self.target.file(class).expect("analysis refuses other classes")
     }
 
+    /// How the values of a variable move.
+    pub(super) fn moves(&self, var: Var) -> &'a Moves {
+        self.file(var).moves(self.program.width(var))
+    }
+
     pub(super) fn slot_operand(&self, slot: u32) -> Operand<PReg> {
         let disp = i32::try_from(slot * 8).expect("a frame below 2^31 bytes");
         Operand::Mem(Mem { space: Space::Frame, base: self.target.stack, index: None, disp })
@@ -165,16 +171,16 @@ impl<'a> Walk<'a> {
 
     pub(super) fn emit_copy(&self, var: Var, to: u8, from: u8, out: &mut Out) {
         let operands = [to, from].map(|reg| Operand::Reg(self.target.register(reg))).to_vec();
-        out.push(Inst { op: self.file(var).copy, operands, note: None });
+        out.push(Inst { op: self.moves(var).copy, operands, note: None });
     }
 
     /// Makes the slot of a variable hold its value.
     pub(super) fn store(&self, var: Var, state: &mut State, out: &mut Out) {
         let loc = state.loc(var);
         let (Some(reg), false) = (loc.reg, loc.valid) else { return };
-        let slot = self.slot_operand(state.slot(var, self.file(var).slots()));
+        let slot = self.slot_operand(state.slot(var, self.moves(var).slots()));
         let operands = vec![slot, Operand::Reg(self.target.register(reg))];
-        out.push(Inst { op: self.file(var).store, operands, note: None });
+        out.push(Inst { op: self.moves(var).store, operands, note: None });
         state.spills += 1;
         state.set_valid(var, true);
     }
@@ -184,7 +190,7 @@ impl<'a> Walk<'a> {
         let loc = state.loc(var);
         if let (Some(slot), true) = (loc.slot, loc.valid) {
             let operands = vec![Operand::Reg(self.target.register(reg)), self.slot_operand(slot)];
-            out.push(Inst { op: self.file(var).load, operands, note: None });
+            out.push(Inst { op: self.moves(var).load, operands, note: None });
             state.spills += 1;
         }
         state.put(var, reg);
@@ -358,7 +364,7 @@ impl<'a> Walk<'a> {
             (Operand::Imm(value), _) => Operand::Imm(*value),
         };
         let operands = inst.operands.iter().map(&mut operand).collect();
-        Inst { op, operands, note: inst.note }
+        commuted(Inst { op, operands, note: inst.note })
     }
 
     fn in_memory(&self, op: Op) -> Op {

@@ -2,6 +2,7 @@
 
 use crate::ir::{Func, Inst, Mem, Operand, ParameterKind, Space, VReg, Virtual};
 use crate::isa::Op;
+use crate::isa::avx::Avx;
 use crate::isa::base::Base;
 use crate::isa::mmx_sse2::MmxSse2;
 use crate::isa::row::RegClass;
@@ -50,7 +51,7 @@ impl Aliases {
     fn group(&self, space: Space) -> Option<usize> {
         match space {
             Space::Argument(argument) => self.group.get(usize::from(argument)).copied(),
-            Space::Pointed | Space::Frame | Space::Nowhere => None,
+            Space::Pointed | Space::Frame | Space::Pool | Space::Nowhere => None,
         }
     }
 
@@ -69,6 +70,8 @@ impl Aliases {
             (Space::Pointed, Space::Argument(_)) | (Space::Argument(_), Space::Pointed) => false,
             (Space::Pointed, Space::Frame) | (Space::Frame, Space::Pointed) => return false,
             (Space::Argument(_), Space::Frame) | (Space::Frame, Space::Argument(_)) => return false,
+            // Nothing writes the pool.
+            (Space::Pool, _) | (_, Space::Pool) => return false,
             // An access that names no memory may be anywhere.
             (Space::Nowhere, _) | (_, Space::Nowhere) => false,
         };
@@ -132,8 +135,8 @@ impl Graph {
         let latency = insts.iter().map(|inst| model.latency(inst.op.row())).collect();
         let mut graph = Graph { successors: vec![Vec::new(); insts.len()], latency };
         let mut last: BTreeMap<Resource, Last> = BTreeMap::new();
-        // The MMX unit's state: `emms` writes it, every other MMX instruction reads it.
-        let mut unit = Last::default();
+        // The MMX unit's state: `emms` writes it, every other MMX instruction reads it. Upper halves of vector registers alike.
+        let (mut unit, mut upper) = (Last::default(), Last::default());
         let mut uses: Vec<MemoryUse> = Vec::new();
         for (index, inst) in insts.iter().enumerate() {
             let (reads, writes) = reads_and_writes(inst);
@@ -147,6 +150,11 @@ impl Graph {
                 graph.write(&mut unit, index);
             } else if touches_mmx(inst) {
                 graph.read(&mut unit, index);
+            }
+            if inst.op == Op::Avx(Avx::Vzeroupper) {
+                graph.write(&mut upper, index);
+            } else if inst.is_wide() {
+                graph.read(&mut upper, index);
             }
             if let Some(here) = memory_use(inst, index, offsets, aliases.limb_bits) {
                 for earlier in &uses {

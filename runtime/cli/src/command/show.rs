@@ -165,8 +165,16 @@ fn document(compiled: &Compiled<'_>, form: Option<Form>) -> Result<Document, Fai
         Form::Ir => print::text(&compiled.func, print::Show::default()),
         Form::Rust => rust(compiled, &banner).map_err(|error| refused(error.to_string()))?,
         Form::Bytes => {
-            let code = machine::assemble(physical()?).map_err(|error| refused(error.to_string()))?;
-            let decoded = disassembled(&code);
+            let (code, length) =
+                machine::assemble_parts(physical()?).map_err(|error| refused(error.to_string()))?;
+            let mut decoded = disassembled(&code[..length]);
+            // The pool of constants.
+            let data = |(index, line): (usize, &[u8])| Line {
+                offset: (length + 16 * index) as u64,
+                bytes: hex(line, " "),
+                text: "(data)".to_owned(),
+            };
+            decoded.extend(code[length..].chunks(16).enumerate().map(data));
             bytes = Some(hex(&code, ""));
             let text = table(&decoded);
             lines = Some(decoded);
