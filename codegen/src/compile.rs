@@ -68,9 +68,14 @@ pub fn compile_plan<'a>(plan: Plan<'a>, specs: &Specs) -> Result<Compiled<'a>, P
     let at_strategy = |reason| Problems::from(plan.kernel.problem(plan.strategy.name.span.clone(), reason, None));
     let strategy = plan.contract.strategy(&plan.strategy.name).ok_or_else(|| {
         let word = Shown::new(&plan.strategy.name);
-        at_strategy(Reason::UnknownWord { noun: Noun::Strategy, word, context: format!("of {}", plan.contract.kernel) })
+        at_strategy(Reason::UnknownWord {
+            noun: Noun::Strategy,
+            word,
+            context: format!("of {}", plan.kernel.kernel.value),
+        })
     })?;
-    let lowering = Lowering { name: &plan.name, arguments: &plan.arguments, parameters: plan.parameters };
+    let cipher = plan.kernel.cipher.as_ref();
+    let lowering = Lowering { name: &plan.name, arguments: &plan.arguments, parameters: plan.parameters, cipher };
     let func = (strategy.lower)(plan.contract, &lowering);
     must_be_well_formed("lowering", &func);
     taint::check(&func).map_err(|leaks| {

@@ -3,7 +3,7 @@
 use crate::error::{Noun, Problems, Reason, Shown};
 use crate::family::{self, Contract, Extent, Fact, Knob, Parameters, Role, Shape};
 use crate::ir::Length;
-use crate::spec::{Access, ArgumentKind, At, BackEdge, KernelSpec, Specs, Strategy};
+use crate::spec::{Access, ArgumentKind, At, BackEdge, Cipher, KernelSpec, RoundKeys, Rounds, Specs, Strategy, XorAt};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -99,6 +99,7 @@ impl fmt::Display for Parameters {
         match self.extent {
             Extent::Whole => {}
             Extent::Unrolled(limbs) => write!(f, ".u{limbs}")?,
+            Extent::Blocks(blocks) => write!(f, ".b{blocks}")?,
             Extent::Exact(limbs) => write!(f, ".exact{limbs}")?,
         }
         if self.live {
@@ -116,6 +117,17 @@ impl fmt::Display for Parameters {
         if self.split != 0 {
             write!(f, ".k{}", self.split)?;
         }
+        match self.rounds {
+            None => {}
+            Some(Rounds::Looped) => f.write_str(".looped")?,
+            Some(Rounds::Unrolled) => f.write_str(".unrolled")?,
+        }
+        if self.keys == RoundKeys::Registers {
+            f.write_str(".registers")?;
+        }
+        if self.xor == XorAt::Folded {
+            f.write_str(".folded")?;
+        }
         Ok(())
     }
 }
@@ -126,9 +138,12 @@ const MOST: usize = 20_000;
 /// How many plans the strategies of a kernel ask for.
 fn count(kernel: &KernelSpec) -> usize {
     let points = |strategy: &Strategy| {
-        let extents = strategy.back_edge.len().max(1) * strategy.unroll.len() + strategy.exact.len();
-        let knobs = [&strategy.rows, &strategy.overlap, &strategy.block, &strategy.split];
-        knobs.iter().fold(extents.max(1), |points, list| points * list.len().max(1)) * strategy.schedule.len()
+        let loops = strategy.back_edge.len().max(1) * strategy.unroll.len() + strategy.blocks.len();
+        let extents = loops + strategy.exact.len();
+        let knobs = [&strategy.rows, &strategy.overlap, &strategy.block, &strategy.split].map(Vec::len);
+        let cipher = [strategy.rounds.len(), strategy.round_keys.len(), strategy.xor.len()];
+        let knobs = knobs.into_iter().chain(cipher);
+        knobs.fold(extents.max(1), |points, items| points * items.max(1)) * strategy.schedule.len()
     };
     kernel.strategies.iter().map(points).sum()
 }
@@ -141,7 +156,7 @@ pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
     let mut problems = Problems::new();
     let mut plans = Vec::new();
     for kernel in &specs.kernels {
-        let Some(contract) = family::contract(&kernel.kernel) else {
+        let Some(contract) = family::contract(kernel) else {
             let word = Shown::new(&kernel.kernel);
             let reason = Reason::UnknownWord { noun: Noun::Kernel, word, context: String::new() };
             problems.push(kernel.problem(kernel.kernel.span.clone(), reason, None));
@@ -153,7 +168,9 @@ pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
                 // The first argument that is not as it must be; the kernel's name when one is missing.
                 let span =
                     kernel.arguments.get(wrong).map_or(kernel.kernel.span.clone(), |wrong| wrong.name.span.clone());
-                problems.push(kernel.problem(span, Reason::Stage(Arc::new(NotTheContract { contract })), None));
+                let kernel_name = kernel.kernel.value.clone();
+                let error = NotTheContract { kernel: kernel_name, contract, cipher: kernel.cipher.clone() };
+                problems.push(kernel.problem(span, Reason::Stage(Arc::new(error)), None));
                 continue;
             }
         };
@@ -199,13 +216,17 @@ fn wrong_knobs(kernel: &KernelSpec, contract: &Contract, strategy: &Strategy) ->
         (Knob::Overlap, first(&strategy.overlap)),
         (Knob::Block, first(&strategy.block)),
         (Knob::Split, first(&strategy.split)),
+        (Knob::Blocks, first(&strategy.blocks)),
+        (Knob::Rounds, strategy.rounds.first().map(|rounds| rounds.span.clone())),
+        (Knob::RoundKeys, strategy.round_keys.first().map(|keys| keys.span.clone())),
+        (Knob::Xor, strategy.xor.first().map(|xor| xor.span.clone())),
     ];
     for (knob, span) in given {
         if let (Some(span), false) = (span, known.knobs.contains(&knob)) {
             let reason = Reason::NoSuchParameter {
                 key: knob.key().to_owned(),
                 strategy: Shown::new(&strategy.name),
-                kernel: Shown::new(contract.kernel),
+                kernel: Shown::new(&kernel.kernel),
                 valid: known.knobs.iter().map(|knob| knob.key().to_owned()).collect(),
             };
             problems.push(kernel.problem(span, reason, None));
@@ -232,7 +253,10 @@ fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, 
             extents.push((Extent::Unrolled(unroll.value), *live, at_startup));
         }
     }
-    let loops = !strategy.unroll.is_empty();
+    for blocks in &strategy.blocks {
+        extents.push((Extent::Blocks(blocks.value), false, startup.contains(&blocks.value)));
+    }
+    let loops = !strategy.unroll.is_empty() || !strategy.blocks.is_empty();
     extents.extend(strategy.exact.iter().map(|limbs| {
         let at_startup = if loops { !startup.is_empty() } else { startup.contains(&limbs.value) };
         (Extent::Exact(limbs.value), false, at_startup)
@@ -251,12 +275,36 @@ fn parameters(strategy: &Strategy, startup: &BTreeSet<u32>) -> Vec<(Parameters, 
                     let splits = if exact { or(&strategy.split, Some(0)) } else { vec![Some(0)] };
                     for split in splits {
                         let [rows, overlap, split] = [(rows, 1), (overlap, 0), (split, 0)].map(|(a, b)| a.unwrap_or(b));
-                        let parameters = Parameters { extent, live, rows, overlap, block, split };
-                        points.push((parameters, at_startup && first));
-                        first = false;
+                        for (rounds, keys, xor) in cipher_points(strategy, exact) {
+                            let parameters =
+                                Parameters { extent, live, rows, overlap, block, split, rounds, keys, xor };
+                            points.push((parameters, at_startup && first));
+                            first = false;
+                        }
                     }
                 }
             }
+        }
+    }
+    points
+}
+
+/// The points of a cipher's lists. Those that are none: a loop of rounds with its keys in registers, or in an exact variant.
+fn cipher_points(strategy: &Strategy, exact: bool) -> Vec<(Option<Rounds>, RoundKeys, XorAt)> {
+    fn or<T: Copy>(list: &[At<T>], default: T) -> Vec<T> {
+        if list.is_empty() { vec![default] } else { list.iter().map(|item| item.value).collect() }
+    }
+    let rounds: Vec<Option<Rounds>> = match strategy.rounds.as_slice() {
+        [] => vec![None],
+        list => list.iter().map(|item| Some(item.value)).collect(),
+    };
+    let mut points = Vec::new();
+    for rounds in rounds {
+        for keys in or(&strategy.round_keys, RoundKeys::Memory) {
+            if rounds == Some(Rounds::Looped) && (exact || keys == RoundKeys::Registers) {
+                continue;
+            }
+            points.extend(or(&strategy.xor, XorAt::Apart).into_iter().map(|xor| (rounds, keys, xor)));
         }
     }
     points
@@ -276,6 +324,16 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
                 }
                 _ => return Err(index),
             },
+            ArgumentKind::Bytes { length, align } => match role.shape {
+                Shape::Bytes { length: wanted, domain, .. } => {
+                    let wanted_text = kernel.cipher.as_ref().map(|cipher| wanted.text(cipher));
+                    if wanted_text != Some(length.to_string()) || argument.domain.to_string() != domain {
+                        return Err(index);
+                    }
+                    Shape::Bytes { access: argument.access, length: wanted, align: *align, domain }
+                }
+                _ => return Err(index),
+            },
             ArgumentKind::Count { .. } => Shape::Count,
             ArgumentKind::Limb => match role.shape {
                 Shape::Limb { domain } if argument.domain.to_string() == domain => role.shape,
@@ -286,7 +344,7 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
             return Err(index);
         }
         let length = match &argument.kind {
-            ArgumentKind::Limbs { length } => {
+            ArgumentKind::Limbs { length } | ArgumentKind::Bytes { length, .. } => {
                 let term = |(name, times): &(String, u32)| {
                     let index = index_of(name).and_then(|index| u8::try_from(index).ok())?;
                     Some((index, u16::try_from(*times).ok()?))
@@ -300,7 +358,7 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
             argument.may_equal.iter().map(|name| index_of(name).and_then(|index| u8::try_from(index).ok())).collect();
         let count = match argument.kind {
             ArgumentKind::Count { min, max } => (min, max),
-            ArgumentKind::Limbs { .. } | ArgumentKind::Limb => (0, 0),
+            ArgumentKind::Limbs { .. } | ArgumentKind::Bytes { .. } | ArgumentKind::Limb => (0, 0),
         };
         facts.push(Fact { secret: argument.secret, may_equal: may_equal.ok_or(index)?, count, length });
     }
@@ -311,32 +369,40 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
 }
 
 /// A kernel's arguments are not those of the family's contract.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct NotTheContract {
+    /// The kernel.
+    pub kernel: String,
     /// The contract.
     pub contract: &'static Contract,
+    /// The cipher, for a kernel of one.
+    pub cipher: Option<Cipher>,
 }
 
 impl fmt::Display for NotTheContract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let roles: Vec<String> = self.contract.roles.iter().map(describe).collect();
+        let roles: Vec<String> = self.contract.roles.iter().map(|role| describe(role, self.cipher.as_ref())).collect();
         let returns = if self.contract.returns { "returns a limb" } else { "returns nothing" };
-        write!(f, "the arguments of {} are, in this order: {}; it {returns}", self.contract.kernel, roles.join(", "))
+        write!(f, "the arguments of {} are, in this order: {}; it {returns}", self.kernel, roles.join(", "))
     }
 }
 
 impl std::error::Error for NotTheContract {}
 
-fn describe(role: &Role) -> String {
+fn describe(role: &Role, cipher: Option<&Cipher>) -> String {
+    let access = |access| match access {
+        Access::In => "in",
+        Access::Out => "out",
+        Access::InOut => "inout",
+        Access::Scratch => "scratch",
+    };
     let what = match role.shape {
-        Shape::Limbs { access, length } => {
-            let access = match access {
-                Access::In => "in",
-                Access::Out => "out",
-                Access::InOut => "inout",
-                Access::Scratch => "scratch",
-            };
-            format!("{length} limbs, {access}")
+        Shape::Limbs { access: how, length } => format!("{length} limbs, {}", access(how)),
+        Shape::Bytes { access: how, length, align, domain } => {
+            let align = if align == 1 { String::new() } else { format!(", aligned to {align}") };
+            let domain = if domain == "any" { String::new() } else { format!(", {domain}") };
+            let length = cipher.map_or("n".to_owned(), |cipher| length.text(cipher));
+            format!("{length} bytes{align}, {}{domain}", access(how))
         }
         Shape::Count => "count".into(),
         Shape::Limb { domain: "any" } => "limb".into(),

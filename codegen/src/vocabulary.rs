@@ -12,10 +12,9 @@ pub fn vocabulary<'a>(cpus: &'a [&'a str]) -> Vocabulary<'a> {
     Vocabulary {
         features: FEATURES.get_or_init(|| isa::feature::Feature::ALL.iter().map(|feature| feature.name()).collect()),
         kernels: KERNELS.get_or_init(|| family::contracts().map(|contract| contract.kernel).collect()),
-        strategies: |kernel| {
-            let words = |contract: &'static family::Contract| contract.strategies.iter().map(|strategy| strategy.word);
-            family::contract(kernel).into_iter().flat_map(words).collect()
-        },
+        stems: family::aes::STEMS,
+        is_keyed: family::aes::is_keyed,
+        strategies: |kernel| family::strategies(kernel).into_iter().map(|strategy| strategy.word).collect(),
         cost_keys: COST_KEYS.get_or_init(isa::cost_keys),
         cpus,
     }

@@ -39,9 +39,9 @@ pub union Word {
 /// What an argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// A pointer to limbs of `bits` bits.
+    /// A pointer to limbs of `bits` bits, or to bytes.
     Limbs {
-        /// Bits of a limb: 32 or 64.
+        /// Bits of a limb: 32 or 64, or 8 for bytes.
         bits: u32,
         /// How many.
         length: Length,
@@ -94,7 +94,7 @@ pub enum Access {
     Scratch,
 }
 
-/// The values that a limb by value may have; the caller sees to it. Indices are those of other limbs by value.
+/// The values that a limb by value, or bytes, may have; the caller sees to it. Indices are those of other limbs by value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// Any.
@@ -105,6 +105,8 @@ pub enum Domain {
     Below(usize),
     /// `floor((B^2 - 1) / d) - B`, where B = 2^bits and d is the other, which is normalised.
     ReciprocalOf(usize),
+    /// Bytes: round keys as `slice_keys` makes them.
+    SlicedRoundKeys,
 }
 
 /// One argument of a contract, in call order.
@@ -116,9 +118,11 @@ pub struct Argument {
     pub kind: ArgumentKind,
     /// Use of the memory behind it; `In` for values.
     pub access: Access,
+    /// Alignment of the memory behind it, in bytes; 1 for values.
+    pub align: usize,
     /// Indices of the arguments whose pointer may be equal to this one's (fully equal; no other overlap).
     pub may_equal: &'static [usize],
-    /// Which values a limb may have.
+    /// Which values it may have.
     pub domain: Domain,
     /// Whether the contents are secret.
     pub secret: bool,
@@ -232,6 +236,8 @@ pub struct KernelParts {
     pub sizes: &'static [u64],
     /// What times are given for.
     pub unit: Unit,
+    /// For the kernels of a block cipher, its key, rounds and mode.
+    pub cipher: Option<Cipher>,
     /// Path of the spec file as `kernels!` was given it.
     pub spec_file: &'static str,
     /// Text of the spec file.
@@ -255,11 +261,52 @@ pub struct KernelParts {
     pub repeat: unsafe fn(Entry, &[Word], u32),
 }
 
+/// What a block cipher's kernel does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cipher {
+    /// Bits of the key.
+    pub key_bits: u32,
+    /// Rounds.
+    pub rounds: u32,
+    /// What happens to each block; `None` for a kernel that works on keys.
+    pub mode: Option<Mode>,
+}
+
+/// A block cipher's mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mode {
+    /// What enters the cipher: the XOR of these.
+    pub input: &'static [Term],
+    /// Whether the cipher runs backwards.
+    pub decrypts: bool,
+    /// What the cipher's output is XORed with.
+    pub output: &'static [Term],
+    /// Low bits of the big-endian counter that count; 0 without one.
+    pub counter_bits: u32,
+    /// Messages that are worked on at once, one behind the other.
+    pub streams: usize,
+}
+
+/// What a mode XORs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// The block of the input.
+    In,
+    /// The input block before it; for the first, the `iv`.
+    PreviousIn,
+    /// The output block before it; for the first, the `iv`.
+    PreviousOut,
+    /// The counter, which is the `iv` at the first block and counts blocks.
+    Counter,
+}
+
 /// A unit of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// One limb of the first count.
     Limb,
+    /// One block of the first count.
+    Block,
     /// One call.
     Call,
 }
@@ -269,6 +316,7 @@ impl Unit {
     pub const fn word(self) -> &'static str {
         match self {
             Unit::Limb => "limb",
+            Unit::Block => "block",
             Unit::Call => "call",
         }
     }

@@ -51,6 +51,33 @@ pub mod limb {
     }
 }
 
+/// AES: whole buffers and keys, with round keys as FIPS 197 has them.
+#[cfg(feature = "aes")]
+pub mod aes {
+    kiln_macros::kernels! {
+        specs: [
+            "../specs/kernels/aes_ecb_encrypt.toml",
+            "../specs/kernels/aes_ecb_decrypt.toml",
+            "../specs/kernels/aes_cbc_encrypt.toml",
+            "../specs/kernels/aes_cbc_encrypt_x2.toml",
+            "../specs/kernels/aes_cbc_encrypt_x4.toml",
+            "../specs/kernels/aes_cbc_encrypt_x8.toml",
+            "../specs/kernels/aes_cbc_decrypt.toml",
+            "../specs/kernels/aes_ctr128.toml",
+            "../specs/kernels/aes_ctr32.toml",
+            "../specs/kernels/aes_expand_key.toml",
+            "../specs/kernels/aes_invert_keys.toml",
+        ],
+        cpus: [
+            "../specs/cpus/generic.toml",
+            "../specs/cpus/westmere.toml",
+            "../specs/cpus/sandybridge.toml",
+            "../specs/cpus/haswell.toml",
+            "../specs/cpus/zen3.toml",
+        ],
+    }
+}
+
 /// What every family that is compiled in brings, family by family.
 struct Family {
     kernels: &'static [&'static catalogue::Kernel],
@@ -62,6 +89,8 @@ struct Family {
 static FAMILIES: &[Family] = &[
     #[cfg(feature = "limb")]
     Family { kernels: limb::KERNELS, specs: limb::SPECS, cpus: limb::CPUS, preferences: limb::PREFERENCES },
+    #[cfg(feature = "aes")]
+    Family { kernels: aes::KERNELS, specs: aes::SPECS, cpus: aes::CPUS, preferences: aes::PREFERENCES },
 ];
 
 /// Every shipped kernel of every family that is compiled in.

@@ -3,6 +3,8 @@
 //!
 //! Numbers are least significant limb first, and B is 2^bits. Counts are the lengths of slices.
 
+pub mod aes;
+
 macro_rules! references {
     ($limb:ty, $wide:ty, $mul:ident $mul_add:ident $mul_sub:ident $mul_add_prop:ident $sqr_add_prop:ident $add:ident
      $sub:ident $mul_nxn:ident $sqr_n:ident $reciprocal:ident $div_2by1:ident $div_2by1_public:ident) => {

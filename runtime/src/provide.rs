@@ -66,8 +66,8 @@ impl fmt::Display for OtherContract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the arguments of {} differ from those that this program was built with: names, limits, secrecy and equal \
-             pointers are part of the contract",
+            "the arguments of {} differ from those that this program was built with: names, limits, secrecy, equal \
+             pointers and a cipher's mode are part of the contract",
             self.kernel
         )
     }
@@ -298,20 +298,49 @@ fn same_contract(spec: &KernelSpec, shipped: &Kernel) -> Result<(), Problems> {
     Err(spec.problem(span, reason, None).into())
 }
 
+/// Whether a spec's key, rounds and mode are those of the kernel as it was compiled.
+fn same_cipher(spec: &KernelSpec, shipped: &Kernel) -> bool {
+    use kiln_codegen::spec::{Direction, Term as Written};
+    use kiln_kernels::catalogue::Term;
+    let term = |term: &Term| match term {
+        Term::In => Written::In,
+        Term::PreviousIn => Written::PreviousIn,
+        Term::PreviousOut => Written::PreviousOut,
+        Term::Counter => Written::Counter,
+    };
+    let compiled = shipped.cipher.map(|cipher| kiln_codegen::spec::Cipher {
+        key_bits: cipher.key_bits,
+        rounds: cipher.rounds,
+        mode: cipher.mode.map(|mode| kiln_codegen::spec::Mode {
+            input: mode.input.iter().map(term).collect(),
+            cipher: if mode.decrypts { Direction::Decrypt } else { Direction::Encrypt },
+            output: mode.output.iter().map(term).collect(),
+            counter_bits: mode.counter_bits,
+            streams: mode.streams as u32,
+        }),
+    });
+    spec.cipher == compiled
+}
+
 /// The index of the first argument that is not the shipped contract's; one past the last when some are missing, or when it is
 /// the returned limb.
 fn first_difference(spec: &KernelSpec, shipped: &Kernel) -> Option<usize> {
     use kiln_codegen::spec::Access as Written;
     use kiln_codegen::spec::Domain as Bounds;
     use kiln_kernels::catalogue::{Access, ArgumentKind as Compiled, Domain};
+    let same_length = |length: &kiln_codegen::spec::Length, compiled: &kiln_kernels::catalogue::Length| {
+        let name = |index: usize| shipped.arguments.get(index).map_or("", |argument| argument.name);
+        let ours: BTreeSet<_> = length.terms.iter().map(|(count, by)| (count.as_str(), u64::from(*by))).collect();
+        let theirs = compiled.terms.iter().map(|&(count, by)| (name(count), by)).collect();
+        ours == theirs && u64::from(length.plus) == compiled.plus
+    };
     let same = |(ours, theirs): (&kiln_codegen::spec::Argument, &kiln_kernels::catalogue::Argument)| {
         let kind = match (&ours.kind, theirs.kind) {
-            (ArgumentKind::Limbs { length }, Compiled::Limbs { length: compiled, .. }) => {
-                let name = |index: usize| shipped.arguments.get(index).map_or("", |argument| argument.name);
-                let ours: BTreeSet<_> =
-                    length.terms.iter().map(|(count, by)| (count.as_str(), u64::from(*by))).collect();
-                let theirs = compiled.terms.iter().map(|&(count, by)| (name(count), by)).collect();
-                ours == theirs && u64::from(length.plus) == compiled.plus
+            (ArgumentKind::Limbs { length }, Compiled::Limbs { bits: 32 | 64, length: compiled }) => {
+                same_length(length, &compiled)
+            }
+            (ArgumentKind::Bytes { length, align }, Compiled::Limbs { bits: 8, length: compiled }) => {
+                same_length(length, &compiled) && *align as usize == theirs.align
             }
             (ArgumentKind::Count { min, max }, Compiled::Count { min: low, max: high }) => (*min, *max) == (low, high),
             (ArgumentKind::Limb, Compiled::Limb { .. }) => true,
@@ -330,6 +359,7 @@ fn first_difference(spec: &KernelSpec, shipped: &Kernel) -> Option<usize> {
             Domain::Normalised => Bounds::Normalised,
             Domain::Below(other) => Bounds::Below(name_at(other)),
             Domain::ReciprocalOf(other) => Bounds::ReciprocalOf(name_at(other)),
+            Domain::SlicedRoundKeys => Bounds::SlicedRoundKeys,
         } == ours.domain;
         let name_of = |index: &usize| shipped.arguments.get(*index).map(|other| other.name);
         let equal = theirs.may_equal.iter().filter_map(name_of).collect::<BTreeSet<_>>()
@@ -337,6 +367,8 @@ fn first_difference(spec: &KernelSpec, shipped: &Kernel) -> Option<usize> {
         ours.name.value == theirs.name && kind && access && domain && ours.secret == theirs.secret && equal
     };
     let wrong = spec.arguments.iter().zip(shipped.arguments).position(|pair| !same(pair));
-    let whole = spec.arguments.len() == shipped.arguments.len() && spec.returns.is_some() == shipped.returns;
+    let whole = same_cipher(spec, shipped)
+        && spec.arguments.len() == shipped.arguments.len()
+        && spec.returns.is_some() == shipped.returns;
     wrong.or_else(|| (!whole).then_some(shipped.arguments.len()))
 }

@@ -53,7 +53,7 @@ pub fn generated(compiled: &Compiled<'_>) -> Option<Candidate> {
 /// The limbs of a turn of a compiled plan's loop, if it has one.
 pub fn unroll(compiled: &Compiled<'_>) -> Option<u64> {
     match compiled.plan.parameters.extent {
-        Extent::Unrolled(limbs) => Some(limbs.into()),
+        Extent::Unrolled(limbs) | Extent::Blocks(limbs) => Some(limbs.into()),
         Extent::Whole | Extent::Exact(_) => None,
     }
 }

@@ -5,7 +5,7 @@ use kiln_codegen::backend::banner::banner;
 use kiln_codegen::backend::{rust_naked, rust_portable};
 use kiln_codegen::compile::{Compiled, Form};
 use kiln_codegen::plan::symbol;
-use kiln_codegen::spec::{Access, ArgumentKind, Domain, KernelSpec, Specs, Unit};
+use kiln_codegen::spec::{Access, ArgumentKind, Cipher, Direction, Domain, KernelSpec, Specs, Term, Unit};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
@@ -72,6 +72,10 @@ fn raw_arguments(kernel: &KernelSpec, bits: u32) -> Vec<Raw> {
     let limb = format_ident!("u{bits}");
     let raw = |(index, argument): (usize, &kiln_codegen::spec::Argument)| {
         let (ty, from_word) = match argument.kind {
+            ArgumentKind::Bytes { .. } if argument.access == Access::In => {
+                (quote!(*const u8), quote!(words[#index].pointer.cast_const()))
+            }
+            ArgumentKind::Bytes { .. } => (quote!(*mut u8), quote!(words[#index].pointer)),
             ArgumentKind::Limbs { .. } if argument.access == Access::In => {
                 (quote!(*const #limb), quote!(words[#index].pointer.cast::<#limb>().cast_const()))
             }
@@ -95,15 +99,20 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
     let module = format_ident!("{}", symbol(&kernel.kernel));
     let entries = variants.iter().map(|variant| variant_item(kernel, variant, &raw, &returns));
     let variants = variants.iter().map(|variant| variant_row(variant));
-    let reference = wrapper(kernel, &raw, &returns, &format_ident!("reference"), &Body::Reference(&module, &sharing));
+    let reference = wrapper(kernel, &raw, &returns, &format_ident!("reference"), &Body::Reference(&sharing));
     let types: Vec<_> = raw.iter().map(|raw| &raw.ty).collect();
     let from_words: Vec<_> = raw.iter().map(|raw| &raw.from_word).collect();
     let names: Vec<_> = raw.iter().map(|raw| &raw.name).collect();
     let unit = match kernel.unit {
         Unit::Limb => format_ident!("Limb"),
+        Unit::Block => format_ident!("Block"),
         Unit::Call => format_ident!("Call"),
     };
     let arguments = kernel.arguments.iter().map(|argument| argument_row(kernel, argument, bits));
+    let cipher = kernel.cipher.as_ref().map_or(quote!(None), |cipher| {
+        let cipher = cipher_row(cipher);
+        quote!(Some(#cipher))
+    });
     let (static_name, name, math) = (static_name(kernel), &kernel.kernel.value, &kernel.math);
     let (file, hash, sizes, gives) = (&kernel.file, &kernel.hash, &kernel.sizes, contract.returns);
     let doc = format!("`{name}`: {math}");
@@ -127,6 +136,7 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
             returns: #gives,
             sizes: &[#(#sizes),*],
             unit: ::kiln_kernels::catalogue::Unit::#unit,
+            cipher: #cipher,
             spec_file: #file,
             spec_text: include_str!(#path),
             spec_hash: #hash,
@@ -194,10 +204,64 @@ fn kernel_items(kernel: &KernelSpec, variants: &[&Compiled<'_>], path: &str) -> 
     }
 }
 
+fn cipher_row(cipher: &Cipher) -> TokenStream {
+    let terms = |terms: &[Term]| {
+        let words = terms.iter().map(|term| match term {
+            Term::In => quote!(::kiln_kernels::catalogue::Term::In),
+            Term::PreviousIn => quote!(::kiln_kernels::catalogue::Term::PreviousIn),
+            Term::PreviousOut => quote!(::kiln_kernels::catalogue::Term::PreviousOut),
+            Term::Counter => quote!(::kiln_kernels::catalogue::Term::Counter),
+        });
+        quote!(&[#(#words),*])
+    };
+    let mode = cipher.mode.as_ref().map_or(quote!(None), |mode| {
+        let (input, output) = (terms(&mode.input), terms(&mode.output));
+        let (decrypts, streams) = (mode.cipher == Direction::Decrypt, mode.streams as usize);
+        let counter_bits = mode.counter_bits;
+        quote!(Some(::kiln_kernels::catalogue::Mode {
+            input: #input, decrypts: #decrypts, output: #output, counter_bits: #counter_bits, streams: #streams,
+        }))
+    });
+    let (key_bits, rounds) = (cipher.key_bits, cipher.rounds);
+    quote!(::kiln_kernels::catalogue::Cipher { key_bits: #key_bits, rounds: #rounds, mode: #mode })
+}
+
+/// The plain reference of a kernel, and what it is told before the arguments.
+fn reference_call(kernel: &KernelSpec) -> (TokenStream, TokenStream) {
+    let Some(cipher) = &kernel.cipher else {
+        let own = format_ident!("{}", symbol(&kernel.kernel));
+        return (quote!(::kiln_kernels::reference::#own), TokenStream::new());
+    };
+    let name = kernel.kernel.value.as_str();
+    let (family, operation) = name.split_once('.').unwrap_or((name, ""));
+    match &cipher.mode {
+        None => {
+            let own = format_ident!("{operation}");
+            (quote!(::kiln_kernels::reference::aes::#own), TokenStream::new())
+        }
+        Some(mode) => {
+            let own = match (mode.chained(), family.ends_with("_sliced")) {
+                (false, false) => format_ident!("blocks"),
+                (true, false) => format_ident!("chain"),
+                (false, true) => format_ident!("sliced_blocks"),
+                (true, true) => format_ident!("sliced_chain"),
+            };
+            let cipher = cipher_row(cipher);
+            (quote!(::kiln_kernels::reference::aes::#own), quote!(&#cipher,))
+        }
+    }
+}
+
 fn argument_row(kernel: &KernelSpec, argument: &kiln_codegen::spec::Argument, bits: u32) -> TokenStream {
     let index_of = |name: &str| kernel.arguments.iter().position(|other| other.name.value == name).expect("checked");
+    let align = match &argument.kind {
+        ArgumentKind::Bytes { align, .. } => *align as usize,
+        ArgumentKind::Limbs { .. } => bits as usize / 8,
+        ArgumentKind::Count { .. } | ArgumentKind::Limb => 1,
+    };
     let kind = match &argument.kind {
-        ArgumentKind::Limbs { length } => {
+        ArgumentKind::Limbs { length } | ArgumentKind::Bytes { length, .. } => {
+            let bits = if matches!(argument.kind, ArgumentKind::Bytes { .. }) { 8 } else { bits };
             let terms = length.terms.iter().map(|(count, times)| {
                 let (count, times) = (index_of(count), u64::from(*times));
                 quote!((#count, #times))
@@ -229,12 +293,14 @@ fn argument_row(kernel: &KernelSpec, argument: &kiln_codegen::spec::Argument, bi
             let other = index_of(other);
             quote!(ReciprocalOf(#other))
         }
+        Domain::SlicedRoundKeys => quote!(SlicedRoundKeys),
     };
     let (name, secret) = (&argument.name.value, argument.secret);
     quote!(::kiln_kernels::catalogue::Argument {
         name: #name,
         kind: ::kiln_kernels::catalogue::ArgumentKind::#kind,
         access: ::kiln_kernels::catalogue::Access::#access,
+        align: #align,
         may_equal: &[#(#may_equal),*],
         domain: ::kiln_kernels::catalogue::Domain::#domain,
         secret: #secret,
@@ -295,7 +361,9 @@ fn variant_item(
             let safe = format!("{name}_safe");
             let items = rust_portable::items(&variant.func, &safe, &banner);
             let (distinct, in_place) = (&items.distinct, items.in_place.iter().map(|in_place| &in_place.item));
-            let entry = wrapper(kernel, raw, returns, &name, &Body::Safe { safe: &safe, in_place: &items.in_place });
+            let limb_bytes = variant.func.limb_bits as usize / 8;
+            let body = Body::Safe { safe: &safe, in_place: &items.in_place, limb_bytes };
+            let entry = wrapper(kernel, raw, returns, &name, &body);
             quote!(#distinct #(#in_place)* #entry)
         }
     }
@@ -303,11 +371,10 @@ fn variant_item(
 
 /// What a raw entry over safe Rust calls.
 enum Body<'a> {
-    /// The plain reference of the kernel with this symbol; arguments that may share written memory go through copies when
-    /// one does.
-    Reference(&'a Ident, &'a [(u8, u8)]),
+    /// The plain reference; arguments that may share written memory go through copies when one does.
+    Reference(&'a [(u8, u8)]),
     /// Generated functions.
-    Safe { safe: &'a str, in_place: &'a [rust_portable::InPlace] },
+    Safe { safe: &'a str, in_place: &'a [rust_portable::InPlace], limb_bytes: usize },
 }
 
 /// A raw entry that makes slices of its pointers and calls safe Rust.
@@ -319,18 +386,26 @@ fn wrapper(
     body: &Body<'_>,
 ) -> TokenStream {
     let ident = |name: &str| format_ident!("{name}");
+    // Generated functions read bytes as limbs, references as bytes.
+    let limb_bytes = match body {
+        Body::Safe { limb_bytes, .. } => *limb_bytes,
+        Body::Reference(_) => 1,
+    };
     // Each argument of the safe call, with its index; counts are the slices' lengths.
     let passed: Vec<(u8, TokenStream)> = (0u8..)
         .zip(&kernel.arguments)
         .filter_map(|(index, argument)| {
             let own = ident(&argument.name.value);
             match &argument.kind {
-                ArgumentKind::Limbs { length } => {
+                ArgumentKind::Limbs { length } | ArgumentKind::Bytes { length, .. } => {
+                    let in_bytes = matches!(argument.kind, ArgumentKind::Bytes { .. });
+                    let by = if in_bytes { limb_bytes } else { 1 };
+                    let own = if by > 1 { quote!(#own.cast::<[u8; #by]>()) } else { quote!(#own) };
                     let terms = length.terms.iter().map(|(count, times)| {
-                        let (count, times) = (ident(count), *times as usize);
+                        let (count, times) = (ident(count), *times as usize / by);
                         if times == 1 { quote!(#count) } else { quote!(#times * #count) }
                     });
-                    let plus = length.plus as usize;
+                    let plus = length.plus as usize / by;
                     let plus = (plus > 0 || length.terms.is_empty()).then_some(plus);
                     let terms = terms.chain(plus.map(|plus| quote!(#plus)));
                     let count = quote!(#(#terms)+*);
@@ -354,8 +429,8 @@ fn wrapper(
     };
     let all = passed.iter().map(|(_, value)| value);
     let dispatch = match body {
-        Body::Reference(module, sharing) => {
-            let call = quote!(::kiln_kernels::reference::#module);
+        Body::Reference(sharing) => {
+            let (call, told) = reference_call(kernel);
             let shares = |index: u8| sharing.iter().any(|(reader, _)| *reader == index);
             let copies = passed.iter().filter(|(index, _)| shares(*index)).map(|(index, value)| {
                 let name = &raw[usize::from(*index)].name;
@@ -369,13 +444,13 @@ fn wrapper(
             quote! {
                 if false #(|| #equal)* {
                     #(#copies)*
-                    #call(#(#copied),*)
+                    #call(#told #(#copied),*)
                 } else {
-                    #call(#(#all),*)
+                    #call(#told #(#all),*)
                 }
             }
         }
-        Body::Safe { safe, in_place } => {
+        Body::Safe { safe, in_place, .. } => {
             let call = ident(safe);
             let ways = in_place.iter().map(|way| {
                 let (call, equal) = (ident(&way.ident), way.shares.iter().map(equal));

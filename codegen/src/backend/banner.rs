@@ -41,11 +41,17 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
                 } else {
                     format!("; may be equal to {}, no other overlap", equal.join(", "))
                 };
-                let align = match parameter.align {
-                    1 => String::new(),
-                    align => format!(", aligned to {align} bytes"),
+                let what = match element_bytes {
+                    1 if parameter.align > 1 => format!("bytes aligned to {}", parameter.align),
+                    1 => "bytes".to_owned(),
+                    _ => format!("limbs of {} bits", element_bytes * 8),
                 };
-                format!("- {name}: {count} limbs of {} bits, {rights}{align}{alias}", element_bytes * 8)
+                let domain = plan.kernel.arguments.get(index).map(|argument| &argument.domain);
+                let domain = match domain.filter(|_| element_bytes == 1) {
+                    None | Some(Domain::Any) => String::new(),
+                    Some(domain) => format!(", {domain}"),
+                };
+                format!("- {name}: {count} {what}, {rights}{domain}{alias}")
             }
             // The first count is the one that an exact variant fixes.
             ParameterKind::Count { min, max } => match func.exact.filter(|_| func.first_count() == Some(index)) {

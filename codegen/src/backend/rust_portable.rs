@@ -1,6 +1,8 @@
 //! Prints a function of the portable ISA as safe Rust: one function for distinct memory and, where the contract lets a
 //! read-only argument be the same memory as a written one, one for that. Sees IR and a banner, never TOML.
 //!
+//! Bytes are read and written as limbs, least significant byte first: their slice is one of arrays of that many bytes.
+//!
 //! A pointer is printed as a place in its slice. The limbs of a straight-line block are taken out of the slices once, as
 //! arrays, where the block's pointers stand still until its last access: then its accesses need no bounds checks.
 
@@ -141,13 +143,15 @@ impl<'a> Printer<'a> {
 
     fn function(&self, ident: &Ident, banner: &str) -> TokenStream {
         let limb = &self.limb;
+        let bytes = usize::try_from(self.bytes()).expect("small");
         let mut parameters = Vec::new();
         for (index, parameter) in self.func.parameters.iter().enumerate() {
             let index = u8::try_from(index).expect("few parameters");
             let name = format_ident!("{}", parameter.name);
             match parameter.kind {
                 ParameterKind::Pointer { writes, .. } if self.slice_of[&index] == index => {
-                    parameters.push(if writes { quote!(#name: &mut [#limb]) } else { quote!(#name: &[#limb]) });
+                    let element = if self.in_bytes(index) { quote!([u8; #bytes]) } else { quote!(#limb) };
+                    parameters.push(if writes { quote!(#name: &mut [#element]) } else { quote!(#name: &[#element]) });
                 }
                 ParameterKind::Pointer { .. } | ParameterKind::Count { .. } => {}
                 ParameterKind::Value { .. } => parameters.push(quote!(#name: #limb)),
@@ -192,7 +196,7 @@ impl<'a> Printer<'a> {
     fn counts(&self) -> Vec<TokenStream> {
         let slices = self.func.parameters.iter().enumerate().filter_map(|(index, parameter)| match parameter.kind {
             ParameterKind::Pointer { length, .. } if self.slice_of.get(&(index as u8)) == Some(&(index as u8)) => {
-                Some((format_ident!("{}", parameter.name), length))
+                Some((format_ident!("{}", parameter.name), self.in_limbs(index as u8, length)))
             }
             ParameterKind::Pointer { .. } | ParameterKind::Count { .. } | ParameterKind::Value { .. } => None,
         });
@@ -319,6 +323,26 @@ impl<'a> Printer<'a> {
         uses.into_iter().filter_map(window).collect()
     }
 
+    /// Whether a pointer is to bytes.
+    fn in_bytes(&self, argument: u8) -> bool {
+        let kind = self.func.parameters[usize::from(argument)].kind;
+        matches!(kind, ParameterKind::Pointer { element_bytes: 1, .. })
+    }
+
+    /// How many limbs a pointer is to.
+    fn in_limbs(&self, argument: u8, length: Length) -> Length {
+        if !self.in_bytes(argument) {
+            return length;
+        }
+        let bytes = self.func.limb_bits / 8;
+        let whole = |number: u32| {
+            assert!(number.is_multiple_of(bytes), "bytes that are no whole limbs: {length:?}");
+            number / bytes
+        };
+        let term = |(index, times): (u8, u16)| (index, u16::try_from(whole(times.into())).expect("no larger"));
+        Length::new(&length.terms().map(term).collect::<Vec<_>>(), whole(length.plus()))
+    }
+
     fn cursor(&self, argument: u8) -> u8 {
         match self.func.parameters[usize::from(argument)].kind {
             ParameterKind::Pointer { cursor, .. } => cursor,
@@ -375,19 +399,26 @@ impl<'a> Printer<'a> {
                 quote!(#value)
             }
             Operand::Mem(mem) => {
-                let Space::Argument(argument) = mem.space else {
-                    unreachable!("portable memory belongs to an argument")
-                };
-                let slice = self.slice_of[&argument];
-                if windows.contains_key(&slice) {
-                    let (now, limb) =
-                        (self.now(slice), usize::try_from(mem.disp / self.bytes()).expect("not negative"));
-                    quote!(#now[#limb])
-                } else {
-                    let (name, place) = (self.parameter(slice), self.place(mem));
-                    quote!(#name[#place])
-                }
+                let (element, limb) = (self.element(mem, windows), &self.limb);
+                if self.mem_in_bytes(mem) { quote!(#limb::from_le_bytes(#element)) } else { element }
             }
+        }
+    }
+
+    fn mem_in_bytes(&self, mem: &Mem<VReg>) -> bool {
+        matches!(mem.space, Space::Argument(argument) if self.in_bytes(argument))
+    }
+
+    /// The element of a slice that an access is to.
+    fn element(&self, mem: &Mem<VReg>, windows: &BTreeMap<u8, TokenStream>) -> TokenStream {
+        let Space::Argument(argument) = mem.space else { unreachable!("portable memory belongs to an argument") };
+        let slice = self.slice_of[&argument];
+        if windows.contains_key(&slice) {
+            let (now, limb) = (self.now(slice), usize::try_from(mem.disp / self.bytes()).expect("not negative"));
+            quote!(#now[#limb])
+        } else {
+            let (name, place) = (self.parameter(slice), self.place(mem));
+            quote!(#name[#place])
         }
     }
 
@@ -417,8 +448,13 @@ impl<'a> Printer<'a> {
                     set(0, quote!(#constant))
                 }
                 Portable::Store => {
-                    let (place, value) = (value(0), value(1));
-                    quote!(#place = #value;)
+                    let Operand::Mem(mem) = &operands[0] else { unreachable!("a place: {inst:?}") };
+                    let (place, value) = (self.element(mem, windows), value(1));
+                    if self.mem_in_bytes(mem) {
+                        quote!(#place = #value.to_le_bytes();)
+                    } else {
+                        quote!(#place = #value;)
+                    }
                 }
                 Portable::MulWide => {
                     let (a, b) = (value(2), value(3));

@@ -1,9 +1,11 @@
 //! Algorithms: a plan to IR. The only place that knows an algorithm. Knows no TOML, no scheduling and no encoding.
 
+pub mod aes;
 pub mod limb;
+mod walk;
 
 use crate::ir::{Builder, Func, Length, ParameterKind, Virtual};
-use crate::spec::Access;
+use crate::spec::{Access, Cipher, KernelSpec, RoundKeys, Rounds, XorAt};
 
 /// What an argument of a contract must be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,13 +17,53 @@ pub enum Shape {
         /// How many, as a spec writes it.
         length: &'static str,
     },
-    /// A public number of limbs.
+    /// A pointer to bytes.
+    Bytes {
+        /// What the kernel does with them.
+        access: Access,
+        /// How many.
+        length: Bytes,
+        /// Their alignment.
+        align: u32,
+        /// Which values they may have, as a spec writes it; `any`.
+        domain: &'static str,
+    },
+    /// A public number of limbs or blocks.
     Count,
     /// A limb by value.
     Limb {
         /// Which values it may have, as a spec writes it; `any`.
         domain: &'static str,
     },
+}
+
+/// How many bytes an argument of a cipher's kernel has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bytes {
+    /// n blocks of 16 bytes, for each stream.
+    Blocks,
+    /// One block for each stream.
+    Ivs,
+    /// A round key of 16 bytes for each round, and one more.
+    RoundKeys,
+    /// The same with a lane for each of four blocks.
+    SlicedRoundKeys,
+    /// The cipher's key.
+    Key,
+}
+
+impl Bytes {
+    /// The number, as a spec writes it for a cipher's key of one size.
+    pub fn text(self, cipher: &Cipher) -> String {
+        let streams = cipher.mode.as_ref().map_or(1, |mode| mode.streams);
+        match self {
+            Bytes::Blocks => format!("{}n", 16 * streams),
+            Bytes::Ivs => (16 * streams).to_string(),
+            Bytes::RoundKeys => (16 * (cipher.rounds + 1)).to_string(),
+            Bytes::SlicedRoundKeys => (64 * (cipher.rounds + 1)).to_string(),
+            Bytes::Key => (cipher.key_bits / 8).to_string(),
+        }
+    }
 }
 
 /// One argument of a contract, in order.
@@ -61,6 +103,8 @@ pub type Lower = fn(&Contract, &Lowering<'_>) -> Func<Virtual>;
 pub enum Knob {
     /// Limbs of a trip of the loop.
     Unroll,
+    /// Blocks of a trip of the loop.
+    Blocks,
     /// One number of limbs alone.
     Exact,
     /// Whether carries stay in the flags across the loop's back-edge.
@@ -73,6 +117,12 @@ pub enum Knob {
     Block,
     /// Times that an exact product is split in halves.
     Split,
+    /// Whether the rounds of a cipher are a loop.
+    Rounds,
+    /// Where the round keys are.
+    RoundKeys,
+    /// Where a mode's last XOR goes.
+    Xor,
 }
 
 impl Knob {
@@ -86,6 +136,10 @@ impl Knob {
             Knob::Overlap => "overlap",
             Knob::Block => "block",
             Knob::Split => "split",
+            Knob::Blocks => "blocks",
+            Knob::Rounds => "rounds",
+            Knob::RoundKeys => "round_keys",
+            Knob::Xor => "xor",
         }
     }
 }
@@ -123,12 +177,21 @@ impl Contract {
     }
 }
 
-/// The contract with this name.
-pub fn contract(kernel: &str) -> Option<&'static Contract> {
-    contracts().find(|contract| contract.kernel == kernel)
+/// The contract of a spec's kernel.
+pub fn contract(kernel: &KernelSpec) -> Option<&'static Contract> {
+    match &kernel.cipher {
+        None => contracts().find(|contract| contract.kernel == kernel.kernel.value),
+        Some(cipher) => aes::contract(&kernel.kernel, cipher),
+    }
 }
 
-/// Every contract of every family.
+/// The ways to compute the kernel with this name, as a file writes it.
+pub fn strategies(kernel: &str) -> &'static [Strategy] {
+    let known = contracts().find(|contract| contract.kernel == kernel).map(|contract| contract.strategies);
+    known.unwrap_or_else(|| aes::strategies(kernel))
+}
+
+/// Every contract whose kernel a spec can only name. Modes of block ciphers are made up by their specs.
 pub fn contracts() -> impl Iterator<Item = &'static Contract> {
     limb::CONTRACTS.iter()
 }
@@ -140,7 +203,9 @@ pub enum Extent {
     Whole,
     /// A counted loop of this many limbs a trip, and a tail.
     Unrolled(u32),
-    /// Fully unrolled for one number of limbs: no loop, no tail.
+    /// A counted loop of this many blocks a trip, and a tail.
+    Blocks(u32),
+    /// Fully unrolled for one number of limbs or blocks: no loop, no tail.
     Exact(u32),
 }
 
@@ -159,6 +224,12 @@ pub struct Parameters {
     pub block: Option<u32>,
     /// Times that an exact product is split in halves.
     pub split: u32,
+    /// How the rounds of a cipher are laid out, for a strategy that can choose.
+    pub rounds: Option<Rounds>,
+    /// Where the round keys are.
+    pub keys: RoundKeys,
+    /// Where a mode's last XOR goes.
+    pub xor: XorAt,
 }
 
 impl Parameters {
@@ -166,7 +237,7 @@ impl Parameters {
     pub fn exact(&self) -> Option<u32> {
         match self.extent {
             Extent::Exact(limbs) => Some(limbs),
-            Extent::Whole | Extent::Unrolled(_) => None,
+            Extent::Whole | Extent::Unrolled(_) | Extent::Blocks(_) => None,
         }
     }
 }
@@ -180,7 +251,7 @@ pub struct Fact {
     pub may_equal: Vec<u8>,
     /// Range, for a count.
     pub count: (u64, u64),
-    /// Number of limbs, for a pointer.
+    /// Number of limbs or bytes, for a pointer.
     pub length: Length,
 }
 
@@ -193,6 +264,8 @@ pub struct Lowering<'a> {
     pub arguments: &'a [Fact],
     /// The strategy's parameters.
     pub parameters: Parameters,
+    /// The cipher, for a kernel of one.
+    pub cipher: Option<&'a Cipher>,
 }
 
 impl Lowering<'_> {
@@ -207,6 +280,13 @@ impl Lowering<'_> {
                 writes: access != Access::In,
                 cursor,
             },
+            Shape::Bytes { access, .. } => ParameterKind::Pointer {
+                element_bytes: 1,
+                length: fact.length,
+                reads: matches!(access, Access::In | Access::InOut),
+                writes: access != Access::In,
+                cursor,
+            },
             Shape::Count => ParameterKind::Count { min: fact.count.0, max: fact.count.1 },
             Shape::Limb { .. } => ParameterKind::Value { bits: contract.limb_bits },
         }
@@ -215,7 +295,12 @@ impl Lowering<'_> {
     /// Declares the argument at `index`, which arrives in a general register.
     fn declare(&self, b: &mut Builder, contract: &Contract, index: usize, cursor: u8) -> crate::ir::typed::Gpr {
         let fact = &self.arguments[index];
-        b.parameter(contract.roles[index].name, self.kind(contract, index, cursor), fact.secret, &fact.may_equal)
+        let role = &contract.roles[index];
+        let reg = b.parameter(role.name, self.kind(contract, index, cursor), fact.secret, &fact.may_equal);
+        if let Shape::Bytes { align, .. } = role.shape {
+            b.aligned(index as u8, align);
+        }
+        reg
     }
 
     /// Declares the limb at `index`, which arrives as a value of the portable ISA.

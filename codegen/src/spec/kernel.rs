@@ -2,6 +2,7 @@
 //! not refused again in other words.
 
 use crate::error::{Hint, Noun, Problem, Problems, Reason, Shown, Source, is_unseen};
+use crate::spec::cipher;
 use crate::spec::place::At;
 use crate::spec::raw::{ArgumentTable, KernelFile, List, StrategyTable};
 use crate::spec::types::{Access, Argument, ArgumentKind, Domain, KernelSpec, Length, Strategy, Unit};
@@ -16,14 +17,20 @@ pub(crate) struct Check<'c> {
     pub damage: &'c Damage,
     pub vocabulary: &'c Vocabulary<'c>,
     pub schedules: &'c BTreeSet<&'c str>,
+    /// Names that stand for numbers in lengths.
+    pub constants: &'static [&'static str],
     pub problems: &'c mut Problems,
 }
 
-/// The kernel of a file; nothing when a part of it is missing, which is then among the problems.
-pub(crate) fn kernel(file: KernelFile, hash: &str, check: &mut Check) -> Option<KernelSpec> {
+/// The kernels of a file: one, or one for each size of a cipher's key; nothing when a part is missing, which is then among the
+/// problems.
+pub(crate) fn kernels(file: KernelFile, hash: &str, check: &mut Check) -> Option<Vec<KernelSpec>> {
     if let Some(math) = &file.math {
         check.can_be_seen("math", math);
     }
+    check.keyed(&file);
+    let ciphers = check.ciphers(&file);
+    check.constants = if file.key_bits.is_some() { cipher::CONSTANTS } else { &[] };
     let arguments = check.arguments(file.argument.as_deref().unwrap_or_default());
     let count = first_count(&arguments);
     let counted = Counted::of(file.argument.as_deref(), check.damage);
@@ -33,7 +40,7 @@ pub(crate) fn kernel(file: KernelFile, hash: &str, check: &mut Check) -> Option<
     check.inside_count("sizes", &sizes, &count);
     let strategies = file.strategy.as_deref().unwrap_or_default();
     let strategies = check.strategies(strategies, file.kernel.as_ref(), &count, counted);
-    Some(KernelSpec {
+    let spec = KernelSpec {
         file: check.source.file().to_owned(),
         text: check.source.text().to_owned(),
         hash: hash.to_owned(),
@@ -42,8 +49,13 @@ pub(crate) fn kernel(file: KernelFile, hash: &str, check: &mut Check) -> Option<
         returns: file.returns.map(|returns| returns.value),
         sizes: sizes.into_iter().map(|size| size.value).collect(),
         unit: file.unit.map_or(if counted == Counted::No { Unit::Call } else { Unit::Limb }, |unit| unit.value),
+        cipher: None,
         arguments: arguments.into_iter().collect::<Option<_>>()?,
         strategies: strategies.into_iter().collect::<Option<_>>()?,
+    };
+    Some(match ciphers? {
+        None => vec![spec],
+        Some(ciphers) => ciphers.into_iter().map(|cipher| cipher::of_key(&spec, cipher)).collect(),
     })
 }
 
@@ -51,7 +63,9 @@ pub(crate) fn kernel(file: KernelFile, hash: &str, check: &mut Check) -> Option<
 fn first_count(arguments: &[Option<Argument>]) -> Option<(String, u64, u64)> {
     arguments.iter().flatten().find_map(|argument| match argument.kind {
         ArgumentKind::Count { min, max } if min <= max => Some((argument.name.value.clone(), min, max)),
-        ArgumentKind::Count { .. } | ArgumentKind::Limbs { .. } | ArgumentKind::Limb => None,
+        ArgumentKind::Count { .. } | ArgumentKind::Limbs { .. } | ArgumentKind::Bytes { .. } | ArgumentKind::Limb => {
+            None
+        }
     })
 }
 
@@ -68,7 +82,8 @@ impl Counted {
     fn of(arguments: Option<&[At<ArgumentTable>]>, damage: &Damage) -> Counted {
         let tables = arguments.unwrap_or_default();
         let hidden = tables.iter().any(|table| damage.hit(&table.span, "count"));
-        let kinds = |table: &At<ArgumentTable>| table.limbs.is_some() || table.limb.is_some() || table.count.is_some();
+        let kinds =
+            |table: &At<ArgumentTable>| pointed(table).is_some() || table.limb.is_some() || table.count.is_some();
         if tables.iter().any(|table| table.count.is_some()) {
             Counted::Yes
         } else if tables.is_empty() || hidden || !tables.iter().all(kinds) {
@@ -77,6 +92,11 @@ impl Counted {
             Counted::No
         }
     }
+}
+
+/// How many limbs or bytes are behind a pointer; nothing for a value.
+fn pointed(table: &ArgumentTable) -> Option<&At<String>> {
+    table.limbs.as_ref().or(table.bytes.as_ref())
 }
 
 impl Check<'_> {
@@ -96,7 +116,7 @@ impl Check<'_> {
         }
     }
 
-    fn report(&mut self, span: Range<usize>, reason: Reason, hint: Option<Hint>) {
+    pub(super) fn report(&mut self, span: Range<usize>, reason: Reason, hint: Option<Hint>) {
         self.problems.push(Problem::at(self.source, span, reason).hint(hint));
     }
 
@@ -116,7 +136,7 @@ impl Check<'_> {
         self.names(Noun::Argument, tables.iter().filter_map(|table| table.name.as_ref()));
         let arguments = tables.iter().map(|table| self.argument(table)).collect();
         // A name that was refused may be the one that is looked for.
-        let hidden = ["name", "limbs", "count", "limb"];
+        let hidden = ["name", "limbs", "bytes", "count", "limb"];
         if !tables.iter().any(|table| hidden.iter().any(|key| self.damage.hit(&table.span, key))) {
             tables.iter().for_each(|table| self.references(table, tables));
             self.closed(tables);
@@ -128,7 +148,7 @@ impl Check<'_> {
     fn closed(&mut self, tables: &[At<ArgumentTable>]) {
         let name = |table: &At<ArgumentTable>| table.name.as_ref().map(|name| name.value.clone()).unwrap_or_default();
         let lists = |a: &At<ArgumentTable>, b: &At<ArgumentTable>| {
-            let pointers = a.limbs.is_some() && b.limbs.is_some();
+            let pointers = pointed(a).is_some() && pointed(b).is_some();
             pointers && a.may_equal.iter().flat_map(|list| &list.value).any(|other| other.value == name(b))
         };
         let equal = |a, b| lists(a, b) || lists(b, a);
@@ -151,10 +171,11 @@ impl Check<'_> {
         if let Some(name) = &table.name {
             self.argument_name(name);
         }
-        let limbs = table.limbs.is_some() || self.damage.hit(&table.span, "limbs");
+        let limbs = pointed(table).is_some() || ["limbs", "bytes"].iter().any(|key| self.damage.hit(&table.span, key));
         let other = table.count.is_some() || table.limb.is_some();
         if limbs && table.access.is_none() && !self.damage.hit(&table.span, "access") {
-            let section = "an [[argument]] of limbs".to_owned();
+            let of = if table.bytes.is_some() { "bytes" } else { "limbs" };
+            let section = format!("an [[argument]] of {of}");
             self.report(table.span.clone(), Reason::MissingKey { key: "access".to_owned(), section }, None);
         }
         if other && !limbs {
@@ -166,10 +187,15 @@ impl Check<'_> {
                 self.report(equal.span.clone(), Reason::Needs { key: "may_equal".to_owned(), needs: needs() }, None);
             }
         }
-        if let (Some(domain), true) = (&table.domain, limbs || table.count.is_some()) {
-            let reason = Reason::Needs { key: "domain".to_owned(), needs: "limb".to_owned() };
+        let sliced = table.domain.as_ref().is_some_and(|domain| parse_domain(domain) == Some(Domain::SlicedRoundKeys));
+        let has_domain = if sliced { table.bytes.is_some() } else { table.limb.is_some() };
+        let kinds = limbs || other;
+        if let (Some(domain), true, false) = (&table.domain, kinds, has_domain) {
+            let needs = if sliced { "bytes" } else { "limb" };
+            let reason = Reason::Needs { key: "domain".to_owned(), needs: needs.to_owned() };
             self.report(domain.span.clone(), reason, None);
         }
+        self.alignment(table);
         if let (Some(_), Some(secret)) = (&table.count, &table.secret)
             && secret.value
         {
@@ -181,18 +207,22 @@ impl Check<'_> {
         {
             self.report(max.span.clone(), Reason::MinOverMax { min: min.value, max: max.value }, None);
         }
-        let kind = match (&table.limbs, &table.count, &table.limb) {
-            (Some(length), None, None) => ArgumentKind::Limbs { length: parse_length(length)? },
-            (None, Some(count), None) => {
+        let kind = match (&table.limbs, &table.bytes, &table.count, &table.limb) {
+            (Some(length), None, None, None) => ArgumentKind::Limbs { length: parse_length(length)? },
+            (None, Some(length), None, None) => {
+                let align = table.align.as_ref().map_or(1, |align| align.value);
+                ArgumentKind::Bytes { length: parse_length(length)?, align }
+            }
+            (None, None, Some(count), None) => {
                 ArgumentKind::Count { min: count.min.as_ref()?.value, max: count.max.as_ref()?.value }
             }
-            (None, None, Some(_)) => ArgumentKind::Limb,
+            (None, None, None, Some(_)) => ArgumentKind::Limb,
             _ => return None,
         };
         Some(Argument {
             name: table.name.clone()?,
             access: match kind {
-                ArgumentKind::Limbs { .. } => table.access.as_ref()?.value,
+                ArgumentKind::Limbs { .. } | ArgumentKind::Bytes { .. } => table.access.as_ref()?.value,
                 ArgumentKind::Count { .. } | ArgumentKind::Limb => Access::In,
             },
             kind,
@@ -201,6 +231,19 @@ impl Check<'_> {
             secret: table.secret.as_ref().is_some_and(|secret| secret.value),
             span: table.span.clone(),
         })
+    }
+
+    /// An alignment is a power of two, and one of bytes: limbs have that of their type.
+    fn alignment(&mut self, table: &At<ArgumentTable>) {
+        let Some(align) = &table.align else { return };
+        if table.bytes.is_none() {
+            let reason = Reason::Needs { key: "align".to_owned(), needs: "bytes".to_owned() };
+            self.report(align.span.clone(), reason, None);
+        } else if !align.value.is_power_of_two() {
+            let range = "a power of two from 1 to 64".to_owned();
+            let got = Shown::new(&align.value.to_string());
+            self.report(align.span.clone(), Reason::OutOfRange { label: "align".to_owned(), range, got }, None);
+        }
     }
 
     /// An argument's name becomes a name in Rust and in C.
@@ -216,12 +259,15 @@ impl Check<'_> {
     /// What an argument says about others.
     fn references(&mut self, table: &At<ArgumentTable>, all: &[At<ArgumentTable>]) {
         let counts = |other: &ArgumentTable| other.count.is_some();
-        let pointers = |other: &ArgumentTable| other.limbs.is_some();
-        if let Some(length) = &table.limbs {
+        let pointers = |other: &ArgumentTable| pointed(other).is_some();
+        if let Some(length) = pointed(table) {
+            let label = if table.limbs.is_some() { "limbs" } else { "bytes" };
             match parse_length(length) {
                 Some(parsed) => {
                     for (count, _) in parsed.terms {
-                        self.reference("limbs", &At::new(count, length.span.clone()), all, "a count", counts);
+                        if !self.constants.contains(&count.as_str()) {
+                            self.reference(label, &At::new(count, length.span.clone()), all, "a count", counts);
+                        }
                     }
                 }
                 None => self.report(length.span.clone(), Reason::BadLength { got: Shown::new(length) }, None),
@@ -242,8 +288,8 @@ impl Check<'_> {
         for equal in table.may_equal.iter().flat_map(|list| &list.value) {
             if own == Some(equal.as_str()) {
                 self.report(equal.span.clone(), Reason::EqualToItself { name: Shown::new(equal) }, None);
-            } else if table.limbs.is_some() {
-                self.reference("may_equal", equal, all, "a pointer to limbs", pointers);
+            } else if pointed(table).is_some() {
+                self.reference("may_equal", equal, all, "a pointer", pointers);
             }
         }
     }
@@ -287,7 +333,12 @@ impl Check<'_> {
 
     /// A kernel with a count says how its loops are unrolled; one without has no loop.
     fn extents(&mut self, table: &At<StrategyTable>, counted: Counted) {
-        let given = [("unroll", &table.unroll), ("exact", &table.exact), ("startup", &table.startup)];
+        let given = [
+            ("unroll", &table.unroll),
+            ("blocks", &table.blocks),
+            ("exact", &table.exact),
+            ("startup", &table.startup),
+        ];
         if counted == Counted::No {
             for (key, list) in given {
                 if let Some(list) = list {
@@ -295,8 +346,8 @@ impl Check<'_> {
                     self.report(list.span.clone(), Reason::Needs { key: key.to_owned(), needs }, None);
                 }
             }
-        } else if given[..2].iter().all(|(key, list)| list.is_none() && !self.damage.hit(&table.span, key)) {
-            let keys = vec!["unroll".to_owned(), "exact".to_owned()];
+        } else if given[..3].iter().all(|(key, list)| list.is_none() && !self.damage.hit(&table.span, key)) {
+            let keys = given[..3].iter().map(|(key, _)| (*key).to_owned()).collect();
             let section = "[[strategy]]".to_owned();
             self.report(table.span.clone(), Reason::MissingOneOf { keys, section }, None);
         }
@@ -314,11 +365,22 @@ impl Check<'_> {
             self.strategy_name(name, kernel);
         }
         let unroll = items(&table.unroll);
+        let blocks = items(&table.blocks);
+        if let (Some(blocks), true) = (&table.blocks, table.unroll.is_some()) {
+            let (first, second) = ("unroll".to_owned(), "blocks".to_owned());
+            let reason = Reason::Exclusive { first, second, section: "[[strategy]]".to_owned() };
+            self.report(blocks.span.clone(), reason, None);
+        }
         let exact = items(&table.exact);
         let startup = items(&table.startup);
         let loops = table.unroll.is_some() || self.damage.hit(&table.span, "unroll");
-        let (list, choices) = if table.unroll.is_some() { ("unroll", &unroll) } else { ("exact", &exact) };
-        if !["unroll", "exact"].iter().any(|key| self.damage.hit(&table.span, key)) && counted != Counted::No {
+        let (list, choices) = match (&table.unroll, &table.blocks) {
+            (Some(_), _) => ("unroll", &unroll),
+            (None, Some(_)) => ("blocks", &blocks),
+            (None, None) => ("exact", &exact),
+        };
+        if !["unroll", "blocks", "exact"].iter().any(|key| self.damage.hit(&table.span, key)) && counted != Counted::No
+        {
             for choice in startup.iter().filter(|choice| !choices.contains(choice)) {
                 self.report(choice.span.clone(), Reason::NotInList { got: choice.value, list }, None);
             }
@@ -344,6 +406,7 @@ impl Check<'_> {
         Some(Strategy {
             name: table.name.clone()?,
             unroll,
+            blocks,
             exact,
             startup,
             back_edge: items(&table.back_edge),
@@ -351,6 +414,9 @@ impl Check<'_> {
             overlap: items(&table.overlap),
             block: items(&table.block),
             split: items(&table.split),
+            rounds: items(&table.rounds),
+            round_keys: items(&table.round_keys),
+            xor: items(&table.xor),
             schedule: given_or(items(&table.schedule), "generic".to_owned(), &table.span),
             requires,
             span: table.span.clone(),
@@ -434,13 +500,14 @@ fn parse_length(text: &str) -> Option<Length> {
     Some(length)
 }
 
-/// `normalised`, `below d`, `reciprocal of d`.
+/// `normalised`, `below d`, `reciprocal of d`, `sliced round keys`.
 fn parse_domain(text: &str) -> Option<Domain> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
         ["normalised"] => Some(Domain::Normalised),
         ["below", other] if is_name(other) => Some(Domain::Below((*other).to_owned())),
         ["reciprocal", "of", other] if is_name(other) => Some(Domain::ReciprocalOf((*other).to_owned())),
+        ["sliced", "round", "keys"] => Some(Domain::SlicedRoundKeys),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@
 //! A file passes `document` (bytes to a tree), `walk` (the tree against the schema) and `kernel` or `cpu` (what must
 //! agree). The shape itself is written once, in `raw`.
 
+mod cipher;
 mod cpu;
 mod document;
 mod files;
@@ -19,8 +20,8 @@ pub use files::{SourceFile, read_folder, read_paths};
 pub use place::At;
 pub use schema::schema;
 pub use types::{
-    Access, Argument, ArgumentKind, BackEdge, Cost, CpuSpec, Domain, Identify, KernelSpec, Length, Machine, Returns,
-    Specs, Strategy, Unit,
+    Access, Argument, ArgumentKind, BackEdge, Cipher, Cost, CpuSpec, Direction, Domain, Identify, KernelSpec, Length,
+    Machine, Mode, Returns, RoundKeys, Rounds, Specs, Strategy, Term, Unit, XorAt,
 };
 pub use vocabulary::Vocabulary;
 
@@ -81,11 +82,12 @@ fn parse_into(files: &[SourceFile], vocabulary: &Vocabulary, problems: &mut Prob
                     damage: &damage,
                     vocabulary,
                     schedules: &schedules,
+                    constants: &[],
                     problems: &mut *problems,
                 };
-                let kernel = kernel::kernel(file, &hash, &mut check);
-                let complete = kernel.is_some();
-                specs.kernels.extend(kernel);
+                let kernels = kernel::kernels(file, &hash, &mut check);
+                let complete = kernels.is_some();
+                specs.kernels.extend(kernels.into_iter().flatten());
                 complete
             }
             Content::Cpu(file) => {
@@ -118,11 +120,13 @@ impl Taken {
         let Some(kernel) = &file.kernel else { return };
         let (line, column) = source.place(kernel.span.start);
         let here = format!("{}:{line}:{column}", source.file());
-        if let Some(first) = self.kernels.get(&kernel.value) {
-            let reason = Reason::Taken { noun: Noun::Kernel, name: Shown::new(kernel), first: first.clone() };
-            problems.push(Problem::at(source, kernel.span.clone(), reason));
-        } else {
-            self.kernels.insert(kernel.value.clone(), here);
+        for name in cipher::names(file) {
+            if let Some(first) = self.kernels.get(&name) {
+                let reason = Reason::Taken { noun: Noun::Kernel, name: Shown::new(&name), first: first.clone() };
+                problems.push(Problem::at(source, kernel.span.clone(), reason));
+            } else {
+                self.kernels.insert(name, here.clone());
+            }
         }
     }
 

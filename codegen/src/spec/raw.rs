@@ -25,8 +25,16 @@ pub(crate) struct KernelFile {
     /// Size classes, ascending: values of the first count; each has its own winner. Needed when there is a count.
     #[schemars(length(min = 1), inner(range(min = 1, max = 4294967296_u64)), extend("uniqueItems" = true))]
     pub sizes: List<u64>,
-    /// What times are given for: `limb` (when absent) or `call`, for a kernel whose work does not grow with n alone.
+    /// What times are given for: `limb` (when absent), `block`, or `call` for a kernel whose work does not grow with n alone.
     pub unit: Option<At<Unit>>,
+    /// Bits of a cipher's key, ascending: one kernel each, named after them. `key_bytes` is then a constant of lengths.
+    #[schemars(length(min = 1), inner(range(min = 128, max = 256)), extend("uniqueItems" = true))]
+    pub key_bits: List<u32>,
+    /// Rounds of a block cipher, one number for each of `key_bits`. `rounds` is then a constant of lengths.
+    #[schemars(length(min = 1), inner(range(min = 1, max = 32)))]
+    pub rounds: List<u32>,
+    /// A block cipher's mode: what happens to each block.
+    pub mode: Option<At<ModeTable>>,
     /// The arguments in call order.
     #[schemars(required, length(min = 1))]
     pub argument: Option<Vec<At<ArgumentTable>>>,
@@ -41,8 +49,58 @@ pub(crate) struct KernelFile {
 pub enum Unit {
     /// One limb of the first count.
     Limb,
+    /// One block of the first count.
+    Block,
     /// One call.
     Call,
+}
+
+/// A mode of a block cipher: what enters the cipher, which way it runs, and what is XORed to what comes out.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ModeTable {
+    /// What is enciphered or deciphered: the XOR of these.
+    #[schemars(required, length(min = 1), extend("uniqueItems" = true))]
+    pub input: List<Term>,
+    /// Which way the rounds run.
+    #[schemars(required)]
+    pub cipher: Option<At<Direction>>,
+    /// What the cipher's output is XORed with; nothing when absent.
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub output: List<Term>,
+    /// How many low bits of a big-endian counter count; those above stand still.
+    #[schemars(range(min = 32, max = 128))]
+    pub counter_bits: Option<At<u32>>,
+    /// Messages that are worked on at once, each with an `iv` of its own; 1 when absent.
+    #[schemars(range(min = 2, max = 8))]
+    pub streams: Option<At<u32>>,
+}
+
+/// What a mode XORs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+pub enum Term {
+    /// The block of the input.
+    #[serde(rename = "in")]
+    In,
+    /// The input block before it; for the first, the `iv`.
+    #[serde(rename = "previous in")]
+    PreviousIn,
+    /// The output block before it; for the first, the `iv`.
+    #[serde(rename = "previous out")]
+    PreviousOut,
+    /// The counter, which is the `iv` at the first block and counts blocks.
+    #[serde(rename = "counter")]
+    Counter,
+}
+
+/// Which way a block cipher runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// The cipher, with its round keys in the order of their use.
+    Encrypt,
+    /// The equivalent inverse cipher (FIPS 197, section 5.3.5), with its own round keys in the order of their use.
+    Decrypt,
 }
 
 /// What a kernel returns.
@@ -53,28 +111,35 @@ pub enum Returns {
     Limb,
 }
 
-/// One argument: exactly one of `limbs`, `count` and `limb` says what it is.
+/// One argument: exactly one of `limbs`, `bytes`, `count` and `limb` says what it is.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("oneOf" = [{"required": ["limbs"]}, {"required": ["count"]}, {"required": ["limb"]}]))]
+#[schemars(extend("oneOf" = [
+    {"required": ["limbs"]}, {"required": ["bytes"]}, {"required": ["count"]}, {"required": ["limb"]},
+]))]
 pub(crate) struct ArgumentTable {
     /// The argument's name, in the Rust and C prototypes too: lower case letters, digits and `_`.
     #[schemars(required, extend("pattern" = "^[a-z][a-z0-9_]*$"))]
     pub name: Option<At<String>>,
     /// A pointer to limbs; how many: a count argument's name, or a sum such as `2n`, `n + more` or `8`.
     pub limbs: Option<At<String>>,
-    /// A number of limbs between these bounds; always public.
+    /// A pointer to bytes; how many, as for `limbs`: `16n`.
+    pub bytes: Option<At<String>>,
+    /// The alignment of the bytes that the caller promises: 1, 2, 4, 8, 16, 32 or 64; 1 when absent.
+    #[schemars(range(min = 1, max = 64))]
+    pub align: Option<At<u32>>,
+    /// A number of limbs or blocks between these bounds; always public.
     pub count: Option<At<CountTable>>,
     /// One limb by value.
     #[schemars(extend("const" = true))]
     pub limb: Option<At<bool>>,
-    /// How the memory behind `limbs` is used.
+    /// How the memory behind `limbs` or `bytes` is used.
     pub access: Option<At<Access>>,
     /// Arguments whose pointer may be equal to this one's; any other overlap is forbidden.
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
     pub may_equal: List<String>,
     /// Which values the limb may have: `normalised` (its top bit is set), `below d` or `reciprocal of d`, where `d` is another
-    /// limb; any when absent. The caller sees to it, and checks draw their values from there.
+    /// limb; or, for bytes, `sliced round keys`; any when absent. The caller sees to it, and checks draw their values from there.
     pub domain: Option<At<String>>,
     /// Whether the contents are secret: they then reach no branch, no address and no instruction of variable latency.
     pub secret: Option<At<bool>>,
@@ -117,11 +182,14 @@ pub(crate) struct StrategyTable {
     /// Limbs for each turn of the loop; one variant each.
     #[schemars(length(min = 1), inner(range(min = 1, max = 64)), extend("uniqueItems" = true))]
     pub unroll: List<u32>,
-    /// Fully unrolled for one number of limbs: no loop, no tail.
+    /// Blocks for each turn of the loop, in flight together where the mode lets them be; one variant each.
+    #[schemars(length(min = 1), inner(range(min = 1, max = 64)), extend("uniqueItems" = true))]
+    pub blocks: List<u32>,
+    /// Fully unrolled for one number of limbs or blocks: no loop, no tail.
     #[schemars(length(min = 1), inner(range(min = 1, max = 64)), extend("uniqueItems" = true))]
     pub exact: List<u32>,
-    /// Which of `unroll` race at start-up, and all of `exact` then; without `unroll`, which of `exact`. The others race when
-    /// tuning.
+    /// Which of `unroll` (or `blocks`) race at start-up, and all of `exact` then; without them, which of `exact`. The others
+    /// race when tuning.
     #[schemars(length(min = 1), inner(range(min = 1, max = 64)), extend("uniqueItems" = true))]
     pub startup: List<u32>,
     /// Whether the carry flags stay live from one turn of the loop to the next; `folded` when absent.
@@ -139,6 +207,16 @@ pub(crate) struct StrategyTable {
     /// How often an exact product is split in halves by Karatsuba's rule; 0 when absent.
     #[schemars(length(min = 1), inner(range(max = 3)), extend("uniqueItems" = true))]
     pub split: List<u32>,
+    /// Whether a cipher's rounds are a loop or stand one after the other, as they always do in an exact variant; `unrolled`
+    /// when absent.
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub rounds: List<Rounds>,
+    /// Where the round keys are; `memory` when absent. A loop of rounds has them in memory.
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub round_keys: List<RoundKeys>,
+    /// Where a mode's XOR with the cipher's output goes; `apart` when absent.
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub xor: List<XorAt>,
     /// Whose costs order the instructions: `generic` (when absent), `source` (as the algorithm wrote them), a CPU, or
     /// `seed1`, `seed2`, ... (as written, shaken a little).
     #[schemars(length(min = 1), extend("uniqueItems" = true, "x-words" = "schedules"))]
@@ -156,6 +234,36 @@ pub enum BackEdge {
     Folded,
     /// Carries stay in the flags across the loop's branch.
     Live,
+}
+
+/// How the rounds of a cipher are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Rounds {
+    /// A loop over the rounds.
+    Looped,
+    /// One after the other.
+    Unrolled,
+}
+
+/// Where the round keys of a cipher are while it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RoundKeys {
+    /// In memory: read anew in every turn.
+    Memory,
+    /// In registers, the first ones, as many as there are registers for.
+    Registers,
+}
+
+/// Where a mode's XOR with the cipher's output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum XorAt {
+    /// An instruction of its own behind the last round.
+    Apart,
+    /// Into the last round key, before the last round: it is then no part of the chain of rounds.
+    Folded,
 }
 
 /// A CPU file: how to recognise a CPU, what its instructions cost and what to prefer on it when nothing can be measured.

@@ -113,7 +113,13 @@ fn keys_of_list(keys: &mut Map<String, Value>, list: &str, vocabulary: &Vocabula
     keys.insert("x-words".to_owned(), json!(list));
     match list {
         "features" => keys.insert("enum".to_owned(), json!(vocabulary.features)),
-        "kernels" => keys.insert("enum".to_owned(), json!(vocabulary.kernels)),
+        "kernels" if vocabulary.stems.is_empty() => keys.insert("enum".to_owned(), json!(vocabulary.kernels)),
+        "kernels" => {
+            let stems: Vec<String> = vocabulary.stems.iter().map(|stem| stem.replace('.', "\\.")).collect();
+            let made_up = json!({"pattern": format!("^({})[a-z][a-z0-9_]*$", stems.join("|"))});
+            keys.insert("anyOf".to_owned(), json!([{"enum": vocabulary.kernels}, made_up]));
+            keys.insert("x-stems".to_owned(), json!(vocabulary.stems))
+        }
         "cost_keys" => keys.insert("enum".to_owned(), json!(vocabulary.cost_keys)),
         "strategies" => {
             let kernels = vocabulary.kernels.iter();
@@ -167,11 +173,12 @@ pub(crate) struct Group {
     pub exclusive: bool,
 }
 
-/// A closed list of words.
+/// A list of words, closed but for names that begin with a stem.
 #[derive(Debug)]
 pub(crate) struct Words {
     pub noun: Noun,
     pub words: Vec<String>,
+    pub stems: Vec<String>,
 }
 
 impl Shape {
@@ -202,7 +209,7 @@ impl Shape {
             "properties",
             "propertyNames",
         ];
-        const ALSO_KNOWN: [&str; 5] = ["required", "title", "type", "uniqueItems", "x-words"];
+        const ALSO_KNOWN: [&str; 6] = ["required", "title", "type", "uniqueItems", "x-stems", "x-words"];
         if let Some(key) = keys.keys().find(|key| !KNOWN.contains(&key.as_str()) && !ALSO_KNOWN.contains(&key.as_str()))
         {
             panic!("a schema with `{key}`, which the walk does not check: {schema}");
@@ -317,7 +324,8 @@ fn words(schema: &Value) -> Option<Words> {
         Some(list) => panic!("a list of words without a noun: {list}"),
         None => Noun::Word,
     };
-    schema["enum"].as_array().map(|_| Words { noun, words: strings(&schema["enum"]) })
+    let list = if schema["x-stems"].is_array() { &schema["anyOf"][0]["enum"] } else { &schema["enum"] };
+    list.as_array().map(|_| Words { noun, words: strings(list), stems: strings(&schema["x-stems"]) })
 }
 
 fn strings(list: &Value) -> Vec<String> {

@@ -3,7 +3,7 @@
 
 use crate::error::{Hint, Problem, Reason, Source};
 use crate::spec::place::At;
-pub use crate::spec::raw::{Access, BackEdge, Returns, Unit};
+pub use crate::spec::raw::{Access, BackEdge, Direction, Returns, RoundKeys, Rounds, Term, Unit, XorAt};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -48,6 +48,8 @@ pub struct KernelSpec {
     pub sizes: Vec<u64>,
     /// What times are given for.
     pub unit: Unit,
+    /// For the kernels of a block cipher, its key and rounds.
+    pub cipher: Option<Cipher>,
     /// Arguments in call order.
     pub arguments: Vec<Argument>,
     /// The ways to build it.
@@ -66,6 +68,49 @@ impl KernelSpec {
     }
 }
 
+/// What a block cipher's kernel does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cipher {
+    /// Bits of the key.
+    pub key_bits: u32,
+    /// Rounds.
+    pub rounds: u32,
+    /// What happens to each block; `None` for a kernel that works on keys.
+    pub mode: Option<Mode>,
+}
+
+/// A block cipher's mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mode {
+    /// What enters the cipher: the XOR of these, each once.
+    pub input: Vec<Term>,
+    /// Which way the rounds run.
+    pub cipher: Direction,
+    /// What the cipher's output is XORed with, each once.
+    pub output: Vec<Term>,
+    /// Low bits of the counter that count; 0 without one.
+    pub counter_bits: u32,
+    /// Messages that are worked on at once.
+    pub streams: u32,
+}
+
+impl Mode {
+    /// Every term, where it stands first.
+    pub fn terms(&self) -> impl Iterator<Item = Term> {
+        self.input.iter().chain(&self.output).copied()
+    }
+
+    /// Whether a block needs something of the one before it, or a counter: what the `iv` begins and ends.
+    pub fn chained(&self) -> bool {
+        self.terms().any(|term| term != Term::In)
+    }
+
+    /// Whether a block cannot enter the cipher before the one before it has left.
+    pub fn serial(&self) -> bool {
+        self.input.contains(&Term::PreviousOut)
+    }
+}
+
 /// One argument of a kernel.
 #[derive(Clone, Debug)]
 pub struct Argument {
@@ -75,9 +120,9 @@ pub struct Argument {
     pub kind: ArgumentKind,
     /// Use of the memory behind it; `In` for values.
     pub access: Access,
-    /// Other `limbs` arguments whose pointer may be equal to this one's.
+    /// Other pointers that may be equal to this one.
     pub may_equal: Vec<At<String>>,
-    /// Which values a limb may have.
+    /// Which values it may have.
     pub domain: Domain,
     /// Whether the contents are secret; never for a count.
     pub secret: bool,
@@ -93,7 +138,14 @@ pub enum ArgumentKind {
         /// How many.
         length: Length,
     },
-    /// A number of limbs, `min..=max`.
+    /// A pointer to bytes.
+    Bytes {
+        /// How many.
+        length: Length,
+        /// Their alignment.
+        align: u32,
+    },
+    /// A number of limbs or blocks, `min..=max`.
     Count {
         /// The smallest allowed.
         min: u64,
@@ -104,7 +156,7 @@ pub enum ArgumentKind {
     Limb,
 }
 
-/// The values that a limb by value may have; the caller sees to it.
+/// The values that a limb by value, or bytes, may have; the caller sees to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// Any.
@@ -115,13 +167,15 @@ pub enum Domain {
     Below(String),
     /// `floor((B^2 - 1) / d) - B`, where B = 2^bits and d is the normalised limb of this name.
     ReciprocalOf(String),
+    /// Bytes: round keys in the form that bitsliced kernels read.
+    SlicedRoundKeys,
 }
 
 impl Domain {
     /// The limb that it speaks of.
     pub fn of(&self) -> Option<&str> {
         match self {
-            Domain::Any | Domain::Normalised => None,
+            Domain::Any | Domain::Normalised | Domain::SlicedRoundKeys => None,
             Domain::Below(other) | Domain::ReciprocalOf(other) => Some(other),
         }
     }
@@ -134,11 +188,12 @@ impl fmt::Display for Domain {
             Domain::Normalised => f.write_str("normalised"),
             Domain::Below(other) => write!(f, "below {other}"),
             Domain::ReciprocalOf(other) => write!(f, "reciprocal of {other}"),
+            Domain::SlicedRoundKeys => f.write_str("sliced round keys"),
         }
     }
 }
 
-/// A number of limbs: a sum of multiples of counts and a constant, such as `2n + more`.
+/// A number of limbs or bytes: a sum of multiples of counts and a constant, such as `2n + more`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Length {
     /// Each count once, by name, and how many times it is taken; in the order in which they were written.
@@ -173,6 +228,8 @@ pub struct Strategy {
     pub name: At<String>,
     /// Limbs for each turn of the loop, each 1 to 64; empty when there are only `exact` variants.
     pub unroll: Vec<At<u32>>,
+    /// Blocks for each turn of the loop; empty when the spec says nothing.
+    pub blocks: Vec<At<u32>>,
     /// Numbers of limbs to unroll fully, each 1 to 64 and allowed by the count; may be empty.
     pub exact: Vec<At<u32>>,
     /// Which of `unroll` race at start-up; may be empty.
@@ -187,6 +244,12 @@ pub struct Strategy {
     pub block: Vec<At<u32>>,
     /// Times that an exact product is split in halves; empty when the spec says nothing.
     pub split: Vec<At<u32>>,
+    /// Whether a cipher's rounds are a loop; empty when the spec says nothing.
+    pub rounds: Vec<At<Rounds>>,
+    /// Where the round keys are; empty when the spec says nothing.
+    pub round_keys: Vec<At<RoundKeys>>,
+    /// Where a mode's last XOR goes; empty when the spec says nothing.
+    pub xor: Vec<At<XorAt>>,
     /// `generic`, `source`, or CPU names; never empty.
     pub schedule: Vec<At<String>>,
     /// The features that the spec says are needed, when it says so.

@@ -7,7 +7,11 @@ pub struct Vocabulary<'a> {
     pub features: &'a [&'a str],
     /// Kernels that a family can lower.
     pub kernels: &'a [&'a str],
-    /// The strategies of a kernel; none for a kernel that is not in `kernels`.
+    /// How the names of kernels begin that no list can hold, since a spec may make up the rest: `aes.`.
+    pub stems: &'a [&'a str],
+    /// Whether the kernel's spec says which keys it is for: one kernel for each size.
+    pub is_keyed: fn(kernel: &str) -> bool,
+    /// The strategies of a kernel; none for a kernel that no family can lower.
     pub strategies: fn(kernel: &str) -> Vec<&'static str>,
     /// What may be a key of `[cost]`: classes of instructions, and mnemonics.
     pub cost_keys: &'a [&'a str],

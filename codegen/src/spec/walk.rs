@@ -3,6 +3,7 @@
 //! without fail. Knows no meaning: names and choices that must agree are checked after it.
 
 use crate::error::{Hint, Kind, Noun, Problem, Problems, Reason, Shown, Source};
+use crate::spec::kernel::is_name;
 use crate::spec::schema::{Group, Shape, Table, Words};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -239,7 +240,8 @@ impl Walk<'_> {
             // An unquoted name with a dot in it is two keys to TOML.
             if let (DeValue::Table(inner), Some((second, _))) = (value.get_ref(), first(value)) {
                 let whole = format!("{name}.{}", second.get_ref());
-                if inner.len() == 1 && words.words.contains(&whole) {
+                let stem = words.stems.iter().any(|stem| whole.starts_with(stem.as_str()));
+                if inner.len() == 1 && (words.words.contains(&whole) || stem) {
                     let reason = Reason::UnknownWord {
                         noun: words.noun,
                         word: Shown::new(name),
@@ -281,7 +283,8 @@ impl Walk<'_> {
     }
 
     fn is_word(&mut self, word: &str, span: Range<usize>, words: &Words, label: &str) -> bool {
-        if words.words.iter().any(|valid| valid == word) {
+        let made_up = |stem: &String| word.strip_prefix(stem.as_str()).is_some_and(is_name);
+        if words.words.iter().any(|valid| valid == word) || words.stems.iter().any(made_up) {
             return true;
         }
         let context = match words.noun {

@@ -238,7 +238,7 @@ impl Case<'_, '_> {
     fn report(mut self, pick: Option<Pick>, parts: Vec<Part>, mut notes: Vec<String>) -> (CaseReport, Choice) {
         let unit = self.contest.kernel.unit;
         let work = match unit {
-            Unit::Limb => self.n.max(1) as f64,
+            Unit::Limb | Unit::Block => self.n.max(1) as f64,
             Unit::Call => 1.0,
         };
         let winner = pick.as_ref().map(|pick| pick.exact);

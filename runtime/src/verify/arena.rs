@@ -4,7 +4,7 @@
 //! Unsafe is needed to call an entry. Everything that makes the call sound is established here: pointers valid for the
 //! count, overlap only as the contract allows, and an entry that is trusted (reference), being checked, or verified.
 
-use kiln_kernels::catalogue::{Access, ArgumentKind, Entry, Kernel, Word};
+use kiln_kernels::catalogue::{Access, ArgumentKind, Entry, Kernel, Unit, Word};
 
 use super::memory::{Buffer, NoMemory, Placement, Side};
 use super::operands::{Aliasing, Operand, Prepare, draw_prepared};
@@ -67,8 +67,9 @@ impl Arena {
                 && self.owner[argument] == argument
             {
                 let buffer = &mut self.buffers[argument];
-                let skewed = (skew & 7) as usize;
-                skew >>= 3;
+                // Bytes begin anywhere, limbs and aligned bytes at a multiple of their alignment.
+                let skewed = (skew & 15) as usize * self.kernel.arguments[argument].align;
+                skew >>= 4;
                 let again = |buffer: &mut Buffer| buffer.relay(*bits, limbs, skewed);
                 if placement != Placement::Canaries || !buffer.as_mut().is_some_and(again) {
                     *buffer = Some(Buffer::new(*bits, limbs, placement, skewed)?);
@@ -90,7 +91,9 @@ impl Arena {
         let operands = draw_prepared(kernel, n, Some(Pattern::Random), prepare, &mut random);
         let apart = Aliasing::all(kernel).swap_remove(0);
         let mut arena = Arena::new(kernel);
-        arena.lay(n, &operands, &apart, Placement::Canaries, random.word())?;
+        // Programs align what they care about: bytes are timed at a multiple of 64.
+        let skew = if kernel.unit == Unit::Block { 0 } else { random.word() };
+        arena.lay(n, &operands, &apart, Placement::Canaries, skew)?;
         Ok(arena)
     }
 

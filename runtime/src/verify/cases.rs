@@ -45,6 +45,7 @@ pub(super) struct Case {
 fn largest(kernel: &Kernel) -> u64 {
     match kernel.unit {
         Unit::Limb => 4096,
+        Unit::Block => 1030,
         Unit::Call => 130,
     }
 }

@@ -88,7 +88,7 @@ fn heap_start(heap: &[u8], skew: usize) -> usize {
 }
 
 impl Buffer {
-    /// A buffer with these limbs. `skew` moves it from a 64-byte boundary by that many limbs.
+    /// A buffer with these limbs. `skew` moves it from a 64-byte boundary by that many bytes.
     pub fn new(bits: u32, limbs: &[u64], placement: Placement, skew: usize) -> Result<Buffer, NoMemory> {
         let limb_bytes = bits as usize / 8;
         let length = limbs.len() * limb_bytes;
@@ -96,7 +96,7 @@ impl Buffer {
             Placement::Canaries => {
                 // Rounded up, so that the longer operands of the next calls fit too.
                 let heap = vec![0u8; (length + 2 * CANARY + 128).next_power_of_two()];
-                let start = heap_start(&heap, skew * limb_bytes);
+                let start = heap_start(&heap, skew);
                 (Storage::Heap(heap), start)
             }
             #[cfg(unix)]
@@ -124,7 +124,7 @@ impl Buffer {
             #[cfg(unix)]
             Storage::Guarded(_) => return false,
         };
-        let start = heap_start(heap, skew * limb_bytes);
+        let start = heap_start(heap, skew);
         if heap.len() < start + length + CANARY {
             return false;
         }
@@ -138,13 +138,21 @@ impl Buffer {
     pub fn write(&mut self, limbs: &[u64]) {
         let (start, length) = (self.start, self.length);
         let data = &mut self.storage.bytes_mut()[start..start + length];
-        if self.limb_bytes == 4 {
-            for (place, limb) in data.chunks_exact_mut(4).zip(limbs) {
-                place.copy_from_slice(&(*limb as u32).to_ne_bytes());
+        match self.limb_bytes {
+            1 => {
+                for (place, limb) in data.iter_mut().zip(limbs) {
+                    *place = *limb as u8;
+                }
             }
-        } else {
-            for (place, limb) in data.chunks_exact_mut(8).zip(limbs) {
-                place.copy_from_slice(&limb.to_ne_bytes());
+            4 => {
+                for (place, limb) in data.chunks_exact_mut(4).zip(limbs) {
+                    place.copy_from_slice(&(*limb as u32).to_ne_bytes());
+                }
+            }
+            _ => {
+                for (place, limb) in data.chunks_exact_mut(8).zip(limbs) {
+                    place.copy_from_slice(&limb.to_ne_bytes());
+                }
             }
         }
     }
@@ -156,6 +164,7 @@ impl Buffer {
     /// The limbs as they are now.
     pub fn read(&self) -> Vec<u64> {
         let limb = |place: &[u8]| match *place {
+            [byte] => byte.into(),
             [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),
             [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
             _ => 0,
@@ -167,11 +176,16 @@ impl Buffer {
     pub fn holds(&self, limbs: &[u64]) -> bool {
         let data = self.data();
         // Without an early end: right results are the rule, and this the loop that the compiler vectorises.
-        let differ = if self.limb_bytes == 4 {
-            let pairs = data.chunks_exact(4).zip(limbs);
-            pairs.fold(0, |bits, (place, limb)| bits | (place != (*limb as u32).to_ne_bytes()) as u32)
-        } else {
-            data.chunks_exact(8).zip(limbs).fold(0, |bits, (place, limb)| bits | (place != limb.to_ne_bytes()) as u32)
+        let differ = match self.limb_bytes {
+            1 => data.iter().zip(limbs).fold(0, |bits, (place, limb)| bits | u32::from(*place ^ *limb as u8)),
+            4 => {
+                let pairs = data.chunks_exact(4).zip(limbs);
+                pairs.fold(0, |bits, (place, limb)| bits | (place != (*limb as u32).to_ne_bytes()) as u32)
+            }
+            _ => {
+                let pairs = data.chunks_exact(8).zip(limbs);
+                pairs.fold(0, |bits, (place, limb)| bits | (place != limb.to_ne_bytes()) as u32)
+            }
         };
         differ == 0 && data.len() == limbs.len() * self.limb_bytes
     }
@@ -298,7 +312,7 @@ mod tests {
             assert!(buffer.relay(bits, &limbs, skew));
             assert_eq!((buffer.read(), buffer.disturbed()), (limbs, None));
             let (start, length) = (buffer.start, buffer.length);
-            assert_eq!(buffer.pointer() as usize % 64, skew * bits as usize / 8 % 64);
+            assert_eq!(buffer.pointer() as usize % 64, skew);
             for (at, side) in [(start - 1, Side::Before), (start + length, Side::After), (0, Side::Before)] {
                 buffer.storage.bytes_mut()[at] ^= 0x10;
                 assert_eq!(buffer.disturbed(), Some(side));

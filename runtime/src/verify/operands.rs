@@ -70,7 +70,7 @@ fn mask(bits: u32) -> u64 {
 pub enum Operand {
     /// Limbs behind a pointer, least significant first, each below `2^bits`.
     Limbs {
-        /// Bits of a limb: 32 or 64.
+        /// Bits of a limb: 32 or 64, or 8 for bytes.
         bits: u32,
         /// The limbs.
         limbs: Vec<u64>,
@@ -85,7 +85,7 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// Hexadecimal, most significant limb first, limbs separated by `_`.
+    /// Hexadecimal, most significant limb first, limbs separated by `_`; bytes as they lie in memory.
     pub fn hex(&self) -> String {
         match self {
             Operand::Limbs { bits, limbs } => hex(*bits, limbs),
@@ -94,8 +94,12 @@ impl Operand {
     }
 }
 
-/// Hexadecimal, most significant limb first, limbs separated by `_`; `-` for no limb.
+/// Hexadecimal, most significant limb first, limbs separated by `_`; bytes as they lie in memory; `-` for nothing.
 pub(super) fn hex(bits: u32, limbs: &[u64]) -> String {
+    if bits == 8 {
+        let text: String = limbs.iter().map(|byte| format!("{byte:02x}")).collect();
+        return if text.is_empty() { "-".to_owned() } else { text };
+    }
     let width = bits as usize / 4;
     let words: Vec<String> = limbs.iter().rev().map(|limb| format!("{limb:0width$x}")).collect();
     if words.is_empty() { "-".to_owned() } else { format!("0x{}", words.join("_")) }
@@ -146,15 +150,19 @@ fn confine(kernel: &Kernel, operands: &mut [Operand]) {
     };
     // What others go by first.
     let rank = |domain: Domain| match domain {
-        Domain::Any | Domain::Normalised => 0,
+        Domain::Any | Domain::Normalised | Domain::SlicedRoundKeys => 0,
         Domain::Below(_) | Domain::ReciprocalOf(_) => 1,
     };
     for now in [0, 1] {
         for (index, argument) in kernel.arguments.iter().enumerate().filter(|(_, a)| rank(a.domain) == now) {
+            if argument.domain == Domain::SlicedRoundKeys {
+                confine_to_sliced(&mut operands[index]);
+                continue;
+            }
             let ArgumentKind::Limb { bits } = argument.kind else { continue };
             let own = value(operands, index);
             let confined = match argument.domain {
-                Domain::Any => own,
+                Domain::Any | Domain::SlicedRoundKeys => own,
                 Domain::Normalised => own | 1 << (bits - 1),
                 Domain::Below(other) => own.checked_rem(value(operands, other)).unwrap_or(0),
                 Domain::ReciprocalOf(other) => {
@@ -166,6 +174,17 @@ fn confine(kernel: &Kernel, operands: &mut [Operand]) {
             };
             operands[index] = Operand::Integer { bits, value: confined };
         }
+    }
+}
+
+/// Any bytes are round keys; sliced, they are four times as many.
+fn confine_to_sliced(operand: &mut Operand) {
+    let Operand::Limbs { limbs, .. } = operand else { return };
+    let keys: Vec<u8> = limbs.iter().take(limbs.len() / 4).map(|byte| *byte as u8).collect();
+    let mut sliced = vec![0; limbs.len()];
+    kiln_kernels::reference::aes::slice_keys(&mut sliced, &keys);
+    for (limb, byte) in limbs.iter_mut().zip(sliced) {
+        *limb = byte.into();
     }
 }
 

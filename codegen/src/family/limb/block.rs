@@ -6,8 +6,8 @@
 //! a w + sum + r <= (B^k - 1)(B - 1) + (B^k - 1) + (B - 1) = B^(k+1) - 1, so one limb more is enough.
 
 use super::product::Product;
-use super::walk::Cut;
 use super::{Limbs, karatsuba};
+use crate::family::walk::Cut;
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::{Gpr, Place};
 use crate::ir::{Builder, Func, SubId, Virtual};
@@ -184,7 +184,7 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
             let n = product.n;
             b.when_nonzero(n, |b| counted(b, &product, width, unroll));
         }
-        Extent::Whole => unreachable!("a product has a count"),
+        Extent::Whole | Extent::Blocks(_) => unreachable!("a product has a count"),
     }
     builder.finish(None, lowering.parameters.exact().map(u64::from))
 }

@@ -15,7 +15,7 @@ mod propagate;
 mod scale;
 mod square;
 mod sum;
-mod walk;
+
 mod wide;
 mod words;
 mod xmm;

@@ -8,7 +8,7 @@ use super::Limbs;
 use super::mulx::MulxAdx;
 use super::product::{Product, by_rows, row};
 use super::scale::{Combine, Row, Scale};
-use super::walk::Cut;
+use crate::family::walk::Cut;
 use crate::family::{Contract, Extent, Lowering, Parameters};
 use crate::ir::typed::Gpr;
 use crate::ir::{Builder, Func, Virtual};
@@ -35,7 +35,7 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
     match parameters.extent {
         Extent::Exact(limbs) => exact(b, [&r, &a, &other], limbs, parameters),
         Extent::Unrolled(unroll) => b.when_nonzero(n, |b| counted(b, [&r, &a, &other], n, max, unroll, parameters)),
-        Extent::Whole => unreachable!("a product has a count"),
+        Extent::Whole | Extent::Blocks(_) => unreachable!("a product has a count"),
     }
     builder.finish(None, parameters.exact().map(u64::from))
 }

@@ -7,7 +7,7 @@
 use super::Limbs;
 use super::scale::{Combine, Row, Scale, walk};
 use super::square::Squares;
-use super::walk::{Carry, Cut};
+use crate::family::walk::{Carry, Cut};
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::Gpr;
 use crate::ir::{Builder, Func, Virtual};
@@ -97,7 +97,7 @@ pub(super) fn by_rows<S: Scale>(contract: &Contract, lowering: &Lowering<'_>) ->
                 state.leave(b);
             });
         }
-        Extent::Whole => unreachable!("a product has a count"),
+        Extent::Whole | Extent::Blocks(_) => unreachable!("a product has a count"),
     }
     builder.finish(None, lowering.parameters.exact().map(u64::from))
 }
@@ -168,7 +168,7 @@ pub(super) fn square_by_rows<S: Scale, Q: Squares>(contract: &Contract, lowering
                 squares.leave(b);
             });
         }
-        Extent::Whole => unreachable!("a square has a count"),
+        Extent::Whole | Extent::Blocks(_) => unreachable!("a square has a count"),
     }
     builder.finish(None, lowering.parameters.exact().map(u64::from))
 }

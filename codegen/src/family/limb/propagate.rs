@@ -4,14 +4,14 @@
 use super::Limbs;
 use super::scale::{self, Combine, Multiplier, Row, Scale};
 use super::square::Squares;
-use super::walk::{Carry, Cut};
+use crate::family::walk::{Carry, Cut};
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::{Builder, Func, Virtual};
 
 fn unroll(lowering: &Lowering<'_>) -> u32 {
     match lowering.parameters.extent {
         Extent::Unrolled(unroll) => unroll,
-        Extent::Whole | Extent::Exact(_) => unreachable!("a row of two counts is a loop"),
+        Extent::Whole | Extent::Blocks(_) | Extent::Exact(_) => unreachable!("a row of two counts is a loop"),
     }
 }
 

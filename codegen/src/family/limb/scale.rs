@@ -8,8 +8,8 @@
 //! the borrow out of the difference. Strategies whose second chain could only be a borrow use this.
 //! Every strategy says how it does one group; loops, tails and exact sizes are written once, in [`row`].
 
-use super::walk::{Carry, Cut};
 use super::{Limbs, from_flag, to_flag};
+use crate::family::walk::{Carry, Cut};
 use crate::family::{Contract, Extent, Lowering, Parameters};
 use crate::ir::typed::{Gpr, Place, Val};
 use crate::ir::{Builder, Func, VReg, Virtual};
@@ -194,7 +194,7 @@ pub(super) fn row<S: Scale, C: Combining>(contract: &Contract, lowering: &Loweri
             state.leave(b);
             builder.finish(Some(carry), None)
         }
-        Extent::Whole => unreachable!("a row has a count"),
+        Extent::Whole | Extent::Blocks(_) => unreachable!("a row has a count"),
     }
 }
 

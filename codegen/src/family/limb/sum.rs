@@ -1,7 +1,7 @@
 //! r := a + b and r := a - b.
 
-use super::walk::{Carry, Cut};
 use super::{Limbs, from_flag, to_flag};
+use crate::family::walk::{Carry, Cut};
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::{Gpr, Val};
 use crate::ir::{Builder, Func, VReg, Virtual};
@@ -87,7 +87,7 @@ pub(super) fn row<S: Sums, K: Kind>(contract: &Contract, lowering: &Lowering<'_>
             }
             state
         }
-        Extent::Whole => unreachable!("a sum has a count"),
+        Extent::Whole | Extent::Blocks(_) => unreachable!("a sum has a count"),
     };
     let carry = state.carry(b);
     state.leave(b);

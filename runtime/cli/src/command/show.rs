@@ -11,7 +11,7 @@ use kiln_codegen::compile::{Compiled, Form as Last, compile_plan};
 use kiln_codegen::ir::print;
 use kiln_codegen::ir::{Func, Physical};
 use kiln_codegen::plan::{plans, seed};
-use kiln_codegen::spec::{ArgumentKind, At, BackEdge, Specs, Strategy};
+use kiln_codegen::spec::{ArgumentKind, At, BackEdge, RoundKeys, Rounds, Specs, Strategy, XorAt};
 use serde::Serialize;
 
 use crate::Context;
@@ -88,7 +88,7 @@ fn point(specs: &Specs, name: &str) -> Option<Specs> {
     let word = parts.next()?;
     let strategy = kernel.strategies.iter().find(|strategy| strategy.name.value == word)?;
     let span = strategy.span.clone();
-    let mut narrowed = Strategy { unroll: vec![], exact: vec![], startup: vec![], ..strategy.clone() };
+    let mut narrowed = Strategy { unroll: vec![], blocks: vec![], exact: vec![], startup: vec![], ..strategy.clone() };
     let parameter = parts.next()?;
     let mut back_edge = BackEdge::Folded;
     if let Some(unroll) = parameter.strip_prefix('u') {
@@ -98,11 +98,14 @@ fn point(specs: &Specs, name: &str) -> Option<Specs> {
             back_edge = BackEdge::Live;
             strategy.back_edge.iter().find(|edge| edge.value == BackEdge::Live)?;
         }
+    } else if let Some(blocks) = parameter.strip_prefix('b') {
+        let blocks = number(blocks).filter(|_| !strategy.blocks.is_empty())?;
+        narrowed.blocks = vec![At::new(blocks, span.clone())];
     } else {
         let exact = number(parameter.strip_prefix("exact")?).filter(|_| !strategy.exact.is_empty())?;
         let allowed = kernel.arguments.iter().all(|argument| match argument.kind {
             ArgumentKind::Count { min, max } => (min..=max).contains(&u64::from(exact)),
-            ArgumentKind::Limbs { .. } | ArgumentKind::Limb => true,
+            ArgumentKind::Limbs { .. } | ArgumentKind::Bytes { .. } | ArgumentKind::Limb => true,
         });
         if !allowed {
             return None;
@@ -128,6 +131,7 @@ fn point(specs: &Specs, name: &str) -> Option<Specs> {
             parts.next();
         }
     }
+    cipher_point(strategy, &mut narrowed, &mut parts)?;
     let schedule = match parts.next() {
         None => "generic",
         Some(part) => part
@@ -140,6 +144,35 @@ fn point(specs: &Specs, name: &str) -> Option<Specs> {
     }
     kernel.strategies = vec![narrowed];
     Some(Specs { kernels: vec![kernel], cpus: specs.cpus.clone() })
+}
+
+/// The parts of a name that say where a cipher's parameters stand; a parameter that the strategy does not have has none.
+fn cipher_point<'n>(
+    strategy: &Strategy,
+    narrowed: &mut Strategy,
+    parts: &mut std::iter::Peekable<impl Iterator<Item = &'n str>>,
+) -> Option<()> {
+    let span = &strategy.span;
+    if !strategy.rounds.is_empty() {
+        let rounds = match parts.next()? {
+            "looped" => Rounds::Looped,
+            "unrolled" => Rounds::Unrolled,
+            _ => return None,
+        };
+        narrowed.rounds = vec![At::new(rounds, span.clone())];
+    }
+    let mut named = |word: &str| parts.next_if_eq(&word).is_some();
+    if !strategy.round_keys.is_empty() {
+        let held = named("registers");
+        let keys = if held { RoundKeys::Registers } else { RoundKeys::Memory };
+        narrowed.round_keys = vec![At::new(keys, span.clone())];
+    }
+    if !strategy.xor.is_empty() {
+        let folded = named("folded");
+        let xor = if folded { XorAt::Folded } else { XorAt::Apart };
+        narrowed.xor = vec![At::new(xor, span.clone())];
+    }
+    Some(())
 }
 
 /// A number as names write it: no sign, no leading zero.
@@ -165,8 +198,7 @@ fn document(compiled: &Compiled<'_>, form: Option<Form>) -> Result<Document, Fai
         Form::Ir => print::text(&compiled.func, print::Show::default()),
         Form::Rust => rust(compiled, &banner).map_err(|error| refused(error.to_string()))?,
         Form::Bytes => {
-            let (code, length) =
-                machine::assemble_parts(physical()?).map_err(|error| refused(error.to_string()))?;
+            let (code, length) = machine::assemble_parts(physical()?).map_err(|error| refused(error.to_string()))?;
             let mut decoded = disassembled(&code[..length]);
             // The pool of constants.
             let data = |(index, line): (usize, &[u8])| Line {
