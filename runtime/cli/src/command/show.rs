@@ -165,8 +165,7 @@ fn document(compiled: &Compiled<'_>, form: Option<Form>) -> Result<Document, Fai
         Form::Ir => print::text(&compiled.func, print::Show::default()),
         Form::Rust => rust(compiled, &banner).map_err(|error| refused(error.to_string()))?,
         Form::Bytes => {
-            let (code, length) =
-                machine::assemble_parts(physical()?).map_err(|error| refused(error.to_string()))?;
+            let (code, length) = machine::assemble_parts(physical()?).map_err(|error| refused(error.to_string()))?;
             let mut decoded = disassembled(&code[..length]);
             // The pool of constants.
             let data = |(index, line): (usize, &[u8])| Line {
