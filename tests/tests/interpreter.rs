@@ -936,6 +936,61 @@ fn division_faults() {
 }
 
 #[test]
+fn wide_vectors_without_vzeroupper_are_a_fault() {
+    let fault = fault_of(|b| {
+        let y = b.ymm();
+        b.vpxor_y(y, y, y);
+        b.vzeroupper();
+        b.vpcmpeqd_y(y, y, y);
+    });
+    assert_eq!(fault, Fault::NoVzeroupper);
+}
+
+#[test]
+fn a_misaligned_operand_is_a_fault() {
+    let access = |promised: u32, disp: i32| {
+        let mut b = Builder::new("aligned", 64);
+        let p = b.parameter("p", LIMBS, false, &[]);
+        b.parameter("n", COUNT, false, &[]);
+        b.aligned(0, promised);
+        let (x, place) = (b.xmm(), b.at(0, p, disp));
+        b.movdqa_load(x, place);
+        run(&b.finish(None, None), &Call::new(vec![Argument::limbs64(&[1, 2, 3, 4]), Argument::Integer(4)]))
+    };
+    for promised in [16, 32, 64] {
+        assert!(access(promised, 16).is_ok());
+    }
+    for (promised, disp) in [(1, 0), (1, 8), (8, 0), (16, 8), (16, 1)] {
+        assert!(matches!(access(promised, disp), Err(Fault::Misaligned { align: 16, .. })), "{promised}, {disp}");
+    }
+}
+
+#[test]
+fn the_pool_is_only_read_and_inside_its_bytes() {
+    let fault = |disp: i32, write: bool| {
+        fault_of(|b| {
+            let base = b.gpr();
+            b.constant(&[1; 4]);
+            b.pool(base);
+            let place = b.pooled(base, disp);
+            if write {
+                b.store(place, base);
+            } else {
+                b.load(base, place);
+            }
+        })
+    };
+    for disp in [-1, 25, 1 << 20] {
+        let out = fault(disp, false);
+        assert!(
+            matches!(out, Fault::Pool { offset, bytes: 8, write: false, .. } if offset == i64::from(disp)),
+            "{out}"
+        );
+    }
+    assert!(matches!(fault(8, true), Fault::Pool { offset: 8, write: true, .. }));
+}
+
+#[test]
 fn mmx_without_emms_is_a_fault() {
     let fault = fault_of(|b| {
         let (m, x) = (b.mmx(), b.gpr());

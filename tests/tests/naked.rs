@@ -4,9 +4,9 @@
 use kiln_codegen::backend::machine::assemble;
 use kiln_codegen::backend::rust_naked::item;
 use kiln_codegen::ir::{Func, Physical};
-use kiln_tests::decode::{decode, listing};
+use kiln_tests::decode::{decode, listing, pool_offset};
 use kiln_tests::disassemble;
-use kiln_tests::sample_functions::{carry_chain, every_node, load_in_subroutine, long_jumps};
+use kiln_tests::sample_functions::{carry_chain, constants, every_node, load_in_subroutine, long_jumps};
 use kiln_tests::tools::{Scratch, found, run};
 
 /// What is compiled beside the functions. It says what it found, the test judges.
@@ -38,6 +38,10 @@ fn results() {
     // SAFETY: four limbs behind each pointer.
     let carry = unsafe { carry_chain(r.as_mut_ptr(), a.as_ptr(), 4, 0) };
     assert_eq!((carry, r), (1, [0, 0, 3, 0]));
+    let (a, mut r) = ([1, u64::MAX], [0; 2]);
+    // SAFETY: two limbs behind each pointer.
+    let first = unsafe { constants(r.as_mut_ptr(), a.as_ptr(), 2, 0) };
+    assert_eq!((first, r), (0x1111_1111_1111_1111, [0xf0f0_f0f0_f0f0_f0f1, 0x0f0f_0f0f_0f0f_0f0f]));
     println!("results right");
 }
 
@@ -91,7 +95,7 @@ fn identifier(func: &Func<Physical>) -> &str {
 
 #[test]
 fn the_compiler_takes_it() {
-    let funcs = [every_node(), carry_chain(16), load_in_subroutine(), long_jumps(1000)];
+    let funcs = [every_node(), carry_chain(16), load_in_subroutine(), long_jumps(1000), constants()];
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) || !found(&["rustc"], funcs.len()) {
         return;
     }
@@ -123,6 +127,10 @@ fn the_compiler_takes_it() {
         let wanted = listing(func);
         let length: usize = decode(&bytes).iter().take(wanted.len()).map(|inst| inst.len()).sum();
         assert_eq!(disassemble(&bytes[..length]), wanted, "{name}: compiled twin");
+        if let Some(start) = pool_offset(&bytes, wanted.len()) {
+            assert_eq!(start % 32, 0, "{name}: the pool's alignment");
+            assert!(bytes[start..].starts_with(&func.pool), "{name}: the pool");
+        }
     }
     for name in ["every_node", "carry_chain", "load_in_subroutine"] {
         let said = run(&program, &[&name]);
