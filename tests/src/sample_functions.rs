@@ -160,6 +160,11 @@ pub fn constants() -> Func<Physical> {
     func
 }
 
+/// One function of these instructions, which is not for running.
+pub fn listed(name: &str, insts: Vec<Inst<PReg>>) -> Func<Physical> {
+    function(name, vec![Node::Block(insts)], vec![], Frame::default())
+}
+
 /// A saved register, a frame, and a subroutine that loads `a[0]`: a place to fault, to be stopped or to be sampled in.
 pub fn load_in_subroutine() -> Func<Physical> {
     let load = base(Base::Load, &[reg(RAX), at(Space::Argument(1), RSI, 0)]);
