@@ -123,6 +123,8 @@ naked! {
     dirties_x87: "movd mm0, eax";
     needless_emms: "emms";
     pops_x87: "fstp st(0)";
+    dirties_ymm: "vpcmpeqd ymm11, ymm11, ymm11";
+    clears_ymm: "vpcmpeqd ymm11, ymm11, ymm11", "vzeroupper";
     mmx_and_emms: "movd mm0, eax", "emms";
 }
 
@@ -252,6 +254,10 @@ pub const RESETS_MXCSR: Variant = vouched(variant("toy.mul_add/resets_mxcsr.u4",
 pub const DIRTIES_X87: Variant = vouched(variant("toy.mul_add/dirties_x87.u4", entry(dirties_x87)));
 pub const NEEDLESS_EMMS: Variant = vouched(variant("toy.mul_add/needless_emms.u4", entry(needless_emms)));
 pub const POPS_X87: Variant = vouched(variant("toy.mul_add/pops_x87.u4", entry(pops_x87)));
+pub const DIRTIES_YMM: Variant =
+    vouched(VariantParts { features: &["avx2"], ..variant("toy.mul_add/dirties_ymm.u4", entry(dirties_ymm)) });
+pub const CLEARS_YMM: Variant =
+    vouched(VariantParts { features: &["avx2"], ..variant("toy.mul_add/clears_ymm.u4", entry(clears_ymm)) });
 pub const MMX_AND_EMMS: Variant =
     vouched(VariantParts { features: &["mmx"], ..variant("toy.mul_add/mmx_and_emms.u4", entry(mmx_and_emms)) });
 pub const MMX_WITHOUT_EMMS: Variant =
