@@ -212,6 +212,7 @@ pub const fn kernel(variants: &'static [Variant]) -> Kernel {
             returns: true,
             sizes: &[4, 8, 32],
             unit: kiln_kernels::catalogue::Unit::Limb,
+            cipher: None,
             spec_file: "toy.toml",
             spec_text: "",
             spec_hash: "0000000000000000",
