@@ -1,6 +1,7 @@
 //! The command line: words in, [`Args`] out. Does nothing.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
+use kiln_peers_rust_crypto::setup::Mode;
 
 /// What was asked for.
 #[derive(Debug, Parser)]
@@ -71,8 +72,8 @@ pub struct LimbArgs {
 /// A race of AES.
 #[derive(Debug, clap::Args)]
 pub struct AesArgs {
-    /// Modes to race
-    #[arg(long, value_name = "M,M…", value_delimiter = ',', default_values = Mode::USUAL.map(Mode::word))]
+    /// Modes to race: ecb-encrypt, ecb-decrypt, cbc-encrypt, cbc-decrypt, ctr, gcm-ctr (its counter of 32 bits alone)
+    #[arg(long, value_name = "M,M…", value_delimiter = ',', default_values = Mode::USUAL.map(Mode::word), value_parser = mode)]
     pub modes: Vec<Mode>,
     /// Bits of the key: 128, 192, 256
     #[arg(long, value_name = "B,B…", value_delimiter = ',', default_values = ["128", "192", "256"], value_parser = bits)]
@@ -88,55 +89,16 @@ pub struct AesArgs {
     pub measuring: Measuring,
 }
 
-/// A mode of AES.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum Mode {
-    /// Blocks one by one
-    EcbEncrypt,
-    /// Blocks one by one, back
-    EcbDecrypt,
-    /// Each block with the ciphertext before it
-    CbcEncrypt,
-    /// The same, back
-    CbcDecrypt,
-    /// A counter of 128 bits
-    Ctr,
-    /// A counter of 32 bits, as GCM has it
-    GcmCtr,
-}
-
-impl Mode {
-    /// All of them.
-    #[cfg(test)]
-    pub const ALL: [Mode; 6] = [
-        Mode::EcbEncrypt,
-        Mode::EcbDecrypt,
-        Mode::CbcEncrypt,
-        Mode::CbcDecrypt,
-        Mode::Ctr,
-        Mode::GcmCtr,
-    ];
-    /// Those that are raced if none are given: GCM's counter alone is in no library's EVP.
-    pub const USUAL: [Mode; 5] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::CbcEncrypt, Mode::CbcDecrypt, Mode::Ctr];
-
-    /// Its word on the command line and in tables.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Mode::EcbEncrypt => "ecb-encrypt",
-            Mode::EcbDecrypt => "ecb-decrypt",
-            Mode::CbcEncrypt => "cbc-encrypt",
-            Mode::CbcDecrypt => "cbc-decrypt",
-            Mode::Ctr => "ctr",
-            Mode::GcmCtr => "gcm-ctr",
-        }
-    }
-}
-
 fn seconds(word: &str) -> Result<f64, String> {
     match word.parse() {
         Ok(seconds @ 0.01..=3600.0) => Ok(seconds),
         Ok(_) | Err(_) => Err("from 0.01 to 3600 seconds".to_owned()),
     }
+}
+
+fn mode(word: &str) -> Result<Mode, String> {
+    let words = || Mode::ALL.map(Mode::word).join(", ");
+    Mode::ALL.into_iter().find(|mode| mode.word() == word).ok_or_else(|| format!("one of {}", words()))
 }
 
 fn bits(word: &str) -> Result<u32, String> {

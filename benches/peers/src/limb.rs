@@ -6,8 +6,6 @@ mod peers;
 #[forbid(unsafe_code)]
 mod report;
 
-use std::time::Duration;
-
 use kiln_kernels::catalogue::{ArgumentKind, Kernel};
 use kiln_runtime::provide::Provider;
 use kiln_runtime::timer::{Clock, Unit};
