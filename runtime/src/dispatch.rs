@@ -102,8 +102,9 @@ impl KernelSlots {
     /// The smallest class that is not below `n`, else the largest.
     #[inline]
     fn class_of(&self, n: u64) -> &Class {
-        let last = self.classes.len() - 1;
-        &self.classes[self.classes.partition_point(|class| class.n < n).min(last)]
+        let (largest, smaller) = self.classes.split_last().expect("never empty");
+        // One by one from the smallest: a short call, where looking costs something beside the work, is there at once.
+        smaller.iter().find(|class| n <= class.n).unwrap_or(largest)
     }
 
     #[cold]
@@ -357,6 +358,14 @@ impl LazySlots {
     /// The slots.
     #[inline]
     pub fn get(&self) -> &'static KernelSlots {
+        match self.slots.get() {
+            Some(slots) => slots,
+            None => self.look_up(),
+        }
+    }
+
+    #[cold]
+    fn look_up(&self) -> &'static KernelSlots {
         self.slots.get_or_init(|| slots(self.kernel))
     }
 }

@@ -15,6 +15,8 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "aes")]
+pub mod aes;
 #[cfg(feature = "limb")]
 pub mod limb;
 
