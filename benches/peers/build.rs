@@ -43,7 +43,11 @@ fn main() {
         "kiln-peers is for x86-64 Linux, built where it runs: GMP is made for the CPU that builds it"
     );
     let sources = Sources::find();
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
+    // In the folder of the profile: Cargo gives this script another one for clippy, and these builds take minutes.
+    let own = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
+    let profile = own.ancestors().nth(3).expect("PROFILE/build/PACKAGE/out");
+    let out = profile.join("kiln-peers-libraries");
+    fs::create_dir_all(&out).expect("the target folder is ours");
     gmp(&sources.of("gmp-mpfr-sys"), &out);
     s2n_bignum(&sources.of("aws-lc-sys"));
     openssl(&out);
@@ -65,7 +69,7 @@ fn is_made_now(folder: &Path, words: &str) {
 fn openssl(out: &Path) {
     let folder = out.join("openssl-build");
     if !is_made(&folder, openssl_src::version()) {
-        openssl_src::Build::new().build();
+        openssl_src::Build::new().out_dir(&folder).build();
         is_made_now(&folder, openssl_src::version());
     }
     println!("cargo::rustc-link-search=native={}", folder.join("install/lib").display());
@@ -101,8 +105,9 @@ impl Sources {
             let own = packages.iter().filter(|package| package["name"] == **name);
             let own = own.filter_map(|package| package["version"].as_str());
             // By their numbers; what is behind a plus or a minus does not matter here.
-            let numbers =
-                |version: &&str| version.split(['.', '+', '-']).map_while(|part| part.parse().ok()).collect::<Vec<u32>>();
+            let numbers = |version: &&str| {
+                version.split(['.', '+', '-']).map_while(|part| part.parse().ok()).collect::<Vec<u32>>()
+            };
             let version = if newest { own.max_by_key(numbers) } else { own.min_by_key(numbers) };
             format!("{name} {}", version.unwrap_or("?"))
         };

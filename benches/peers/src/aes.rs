@@ -1,6 +1,5 @@
 //! The race of AES: Kiln's kernels and its public API against OpenSSL, AWS-LC and RustCrypto, on whole buffers.
 
-#[cfg(feature = "api")]
 mod api;
 mod buffers;
 mod evp;
@@ -43,7 +42,6 @@ type Peer = fn(&Setup<'_>) -> Option<Box<dyn Contender>>;
 
 /// Everybody but Kiln's kernels.
 const PEERS: &[(Who, Peer)] = &[
-    #[cfg(feature = "api")]
     (Who::KilnApi, api::make),
     (Who::OpenSsl, evp::openssl::make),
     (Who::AwsLc, evp::aws_lc::make),
@@ -145,7 +143,7 @@ impl Race<'_> {
         for one in rejected {
             absent(&one.name, one.why, one.failed);
         }
-        #[cfg(feature = "api")]
+        // What the API calls: the winner of all that may win at start-up, with all the time that takes.
         kiln_runtime::dispatch::Runtime::global().tune(task.kernel, Vec::new(), None, &mut |_| ());
 
         let cases = Cases::new(&task, &self.args.bytes);

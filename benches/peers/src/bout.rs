@@ -96,13 +96,7 @@ pub fn last(
 }
 
 /// A race in which nobody leaves.
-pub fn to_the_end(
-    bench: &mut dyn Bench,
-    entrants: &[Entrant],
-    clock: &SystemClock,
-    length: Length,
-    seed: u64,
-) -> Bout {
+pub fn to_the_end(bench: &mut dyn Bench, entrants: &[Entrant], clock: &SystemClock, length: Length, seed: u64) -> Bout {
     let rules = Rules {
         window: clock.microsecond().saturating_mul(length.window).max(clock.step().saturating_mul(40)),
         cuts: [(1, f64::INFINITY); 3],

@@ -44,7 +44,7 @@ impl Span<'_> {
     }
 
     /// As slices.
-        #[inline(always)]
+    #[inline(always)]
     pub fn memory(&mut self) -> Memory<'_> {
         // SAFETY: a span is so many bytes to read and to write, nobody else's, at the same address or apart.
         unsafe {

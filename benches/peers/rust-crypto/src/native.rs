@@ -21,7 +21,12 @@ extern "C" fn kiln_peers_native_vaes() -> bool {
 /// # Safety
 /// There are `length` bytes of key and a block at the pointers.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn kiln_peers_native_new(mode: usize, key: *const u8, length: usize, iv: *const Block) -> *mut c_void {
+unsafe extern "C" fn kiln_peers_native_new(
+    mode: usize,
+    key: *const u8,
+    length: usize,
+    iv: *const Block,
+) -> *mut c_void {
     // SAFETY: the caller vouches for both.
     let (key, iv) = unsafe { (std::slice::from_raw_parts(key, length), *iv) };
     let contender = Mode::ALL.get(mode).and_then(|&mode| today::make(&Setup { mode, key, iv }));

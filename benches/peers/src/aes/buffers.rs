@@ -67,7 +67,8 @@ impl Buffers {
 
     /// Whether nothing was written beside them.
     pub fn undisturbed(&self) -> bool {
-        let inside = |at: usize| [self.input, self.output].iter().any(|start| (*start..start + self.length).contains(&at));
+        let inside =
+            |at: usize| [self.input, self.output].iter().any(|start| (*start..start + self.length).contains(&at));
         self.bytes().iter().enumerate().all(|(at, byte)| *byte == CANARY || inside(at))
     }
 

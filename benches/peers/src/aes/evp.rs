@@ -184,7 +184,8 @@ pub mod assembly {
             return None;
         }
         let mut state = State { keys: [0; 32], iv: setup.iv };
-        let set = if setup.mode.decrypts() { libcrypto::aesni_set_decrypt_key } else { libcrypto::aesni_set_encrypt_key };
+        let set =
+            if setup.mode.decrypts() { libcrypto::aesni_set_decrypt_key } else { libcrypto::aesni_set_encrypt_key };
         // SAFETY: the key has so many bits; there is room for an `AES_KEY`; the CPU has AES-NI.
         if unsafe { set(setup.key.as_ptr(), 8 * setup.key.len() as c_int, state.keys.as_mut_ptr().cast()) } != 0 {
             return None;

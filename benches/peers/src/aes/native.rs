@@ -12,13 +12,7 @@ use kiln_peers_rust_crypto::setup::{Block, Mode, Setup};
 unsafe extern "C" {
     safe fn kiln_peers_native_vaes() -> bool;
     fn kiln_peers_native_new(mode: usize, key: *const u8, length: usize, iv: *const Block) -> *mut c_void;
-    fn kiln_peers_native_repeat(
-        contender: *mut c_void,
-        input: *const u8,
-        output: *mut u8,
-        length: usize,
-        calls: u32,
-    );
+    fn kiln_peers_native_repeat(contender: *mut c_void, input: *const u8, output: *mut u8, length: usize, calls: u32);
     fn kiln_peers_native_drop(contender: *mut c_void);
 }
 

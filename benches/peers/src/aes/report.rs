@@ -68,14 +68,8 @@ pub enum Who {
 
 impl Who {
     /// The rivals, in the order of columns.
-    const RIVALS: [Who; 6] = [
-        Who::OpenSsl,
-        Who::AwsLc,
-        Who::RustCrypto,
-        Who::RustCryptoNative,
-        Who::RustCryptoBefore,
-        Who::OpenSslAssembly,
-    ];
+    const RIVALS: [Who; 6] =
+        [Who::OpenSsl, Who::AwsLc, Who::RustCrypto, Who::RustCryptoNative, Who::RustCryptoBefore, Who::OpenSslAssembly];
 
     /// The head of a column.
     pub const fn title(self) -> &'static str {
@@ -261,7 +255,15 @@ fn speeds(text: &mut String, key: &KeyReport, limits: bool) {
 fn details(text: &mut String, key: &KeyReport) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["mode", "bytes", "Kiln kernel", "Kiln aesni", "best peer", "spread: Kiln, peer", "rounds: counted, thrown away"]);
+    table.set_header([
+        "mode",
+        "bytes",
+        "Kiln kernel",
+        "Kiln aesni",
+        "best peer",
+        "spread: Kiln, peer",
+        "rounds: counted, thrown away",
+    ]);
     for case in &key.cases {
         let variant = |time: Option<&Time>| or_dash(time.and_then(|time| time.variant.clone()), |variant| variant);
         let percent = |time: Option<&Time>| or_dash(time, |time| format!("{:.1}", 100.0 * time.spread));
@@ -279,9 +281,8 @@ fn details(text: &mut String, key: &KeyReport) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let _ = writeln!(text, "{}", table.trim_fmt());
-    let restless = |case: &Case| {
-        [case.best(Who::Kiln), case.best_peer()].into_iter().flatten().any(|time| time.spread > RESTLESS)
-    };
+    let restless =
+        |case: &Case| [case.best(Who::Kiln), case.best_peer()].into_iter().flatten().any(|time| time.spread > RESTLESS);
     if key.cases.iter().any(restless) {
         let _ = writeln!(text, "something else was running: over {:.0} % between the quartiles", 100.0 * RESTLESS);
     }

@@ -164,8 +164,7 @@ impl Cases {
                     let mut buffers = Buffers::new(16 * blocks, in_place, skew);
                     buffers.input_mut().copy_from_slice(&case.input[part.clone()]);
                     contender.repeat(buffers.span(), 1);
-                    let place =
-                        || Where { blocks, call: index + 1, in_place, key: case.key.clone(), iv: case.iv };
+                    let place = || Where { blocks, call: index + 1, in_place, key: case.key.clone(), iv: case.iv };
                     if buffers.output() != &case.expected[part.clone()] {
                         return Some(Err(Wrong::Output(place())));
                     }

@@ -80,8 +80,7 @@ fn everybody_has_the_vectors_of_the_standard() {
             Mode::Ctr | Mode::GcmCtr => (PLAIN, CTR[size], COUNTER),
         };
         let (from, to) = (bytes(from), bytes(to));
-        let setup =
-            Setup { mode: task.mode, key: &bytes(KEYS[size]), iv: bytes(iv).try_into().expect("a block") };
+        let setup = Setup { mode: task.mode, key: &bytes(KEYS[size]), iv: bytes(iv).try_into().expect("a block") };
         for (name, make, only) in everybody(&task) {
             if only.is_some_and(|only| only != 4) {
                 continue;

@@ -4,6 +4,7 @@ pub mod cpu;
 pub mod explain;
 pub mod list;
 pub mod show;
+pub mod speed;
 pub mod spec;
 pub mod tune;
 pub mod verify;

@@ -6,7 +6,9 @@
 //! less than there are counters, as in the crate `ctr`: a block more, and a counter could be used twice. Going on is an error.
 #![forbid(unsafe_code)]
 
-use cipher::{InOutBuf, Iv, IvState, SetIvState, StreamCipher, StreamCipherCounter, StreamCipherError, StreamCipherSeek};
+use cipher::{
+    InOutBuf, Iv, IvState, SetIvState, StreamCipher, StreamCipherCounter, StreamCipherError, StreamCipherSeek,
+};
 use cipher::{OverflowError, SeekNum};
 use zeroize::Zeroize;
 

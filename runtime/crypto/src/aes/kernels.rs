@@ -121,7 +121,11 @@ impl<S: Shape, K> Tuned<S, K> {
         let (kernel, entry) = (self.kernel(), self.slots.get().entry_for(n as u64));
         let portable = |variant: &Variant| variant.origin == Origin::Portable && variant.entry == entry;
         // What is none of the shipped functions was made for this CPU at run time.
-        if entry == kernel.reference || kernel.variants.iter().any(portable) { Serves::Portable } else { Serves::Machine }
+        if entry == kernel.reference || kernel.variants.iter().any(portable) {
+            Serves::Portable
+        } else {
+            Serves::Machine
+        }
     }
 }
 

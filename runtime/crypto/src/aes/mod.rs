@@ -61,10 +61,10 @@ pub mod cbc;
 mod cipher_traits;
 pub mod ctr;
 pub mod ecb;
-#[forbid(unsafe_code)]
-mod key;
 #[allow(unsafe_code, reason = "the one place that calls an entry")]
 mod kernels;
+#[forbid(unsafe_code)]
+mod key;
 
 pub use key::{Aes, Aes128, Aes192, Aes256, Cipher};
 
@@ -133,7 +133,9 @@ impl fmt::Display for Error {
             Error::Messages { bytes, messages } => {
                 write!(f, "{bytes} bytes are not {messages} messages of equally many blocks of {BLOCK} bytes")
             }
-            Error::EndOfKeystream => f.write_str("the keystream ends before the data; take a new initialization vector"),
+            Error::EndOfKeystream => {
+                f.write_str("the keystream ends before the data; take a new initialization vector")
+            }
         }
     }
 }
