@@ -8,6 +8,9 @@
 //! then stores the address with `Release`; a reader loads it with `Acquire` and so sees the bytes behind it. On x86-64
 //! both are plain moves. Slots are independent of each other: no reader combines two of them, so no order between them
 //! is needed. The tuning state only elects the thread that tunes; it guards no data.
+//!
+//! A static of a kernel ([`LazySlots`]) keeps its first class once the kernel is settled, so that a call goes from the static to
+//! the class to the function. A kernel that is settled stays so, and a reader that does not see it yet asks the slots.
 
 use core::ffi::c_void;
 use std::collections::BTreeMap;
@@ -36,11 +39,12 @@ const SETTLED: u8 = 3;
 pub struct KernelSlots {
     kernel: &'static Kernel,
     runtime: &'static Runtime,
-    /// By rising `n`. Never empty.
-    classes: Box<[Class]>,
+    /// The smallest; the others hang on it.
+    classes: &'static Class,
     state: AtomicU8,
 }
 
+/// A size class, in a list by rising `n`: a short call, where looking costs something beside the work, is there at once.
 #[derive(Debug)]
 struct Class {
     n: u64,
@@ -50,6 +54,32 @@ struct Class {
     near: AtomicPtr<c_void>,
     /// Whether a later use is to decide it.
     open: AtomicBool,
+    next: Option<&'static Class>,
+}
+
+impl Class {
+    /// The smallest that is not below `n`, else the largest.
+    #[inline]
+    fn of(&'static self, n: u64) -> &'static Class {
+        let mut class = self;
+        while class.n < n {
+            let Some(next) = class.next else { break };
+            class = next;
+        }
+        class
+    }
+
+    /// What serves `n`, of which this is the class.
+    #[inline]
+    fn entry(&self, n: u64) -> Entry {
+        let slot = if self.n == n { &self.exact } else { &self.near };
+        // Acquire: see the module's paragraph on memory ordering.
+        Entry::new(slot.load(Ordering::Acquire))
+    }
+
+    fn all(&'static self) -> impl Iterator<Item = &'static Class> {
+        std::iter::successors(Some(self), |class| class.next)
+    }
 }
 
 impl KernelSlots {
@@ -68,9 +98,12 @@ impl KernelSlots {
         if sizes.is_empty() {
             sizes.push(*crate::candidate::count_range(kernel).start());
         }
-        let class =
-            |n| Class { n, exact: AtomicPtr::new(start), near: AtomicPtr::new(start), open: AtomicBool::new(true) };
-        let classes = sizes.into_iter().map(class).collect();
+        let class = |n, next| -> &'static Class {
+            let (exact, near) = (AtomicPtr::new(start), AtomicPtr::new(start));
+            // Leaked on purpose, as the slots are.
+            Box::leak(Box::new(Class { n, exact, near, open: AtomicBool::new(true), next }))
+        };
+        let classes = sizes.into_iter().rev().fold(None, |next, n| Some(class(n, next))).expect("a size");
         KernelSlots { kernel, runtime, classes, state: AtomicU8::new(UNTUNED) }
     }
 
@@ -93,23 +126,12 @@ impl KernelSlots {
     /// The function for this `n` at this moment. Never tunes.
     #[inline]
     pub fn present(&self, n: u64) -> Entry {
-        let class = self.class_of(n);
-        let slot = if class.n == n { &class.exact } else { &class.near };
-        // Acquire: see the module's paragraph on memory ordering.
-        Entry::new(slot.load(Ordering::Acquire))
-    }
-
-    /// The smallest class that is not below `n`, else the largest.
-    #[inline]
-    fn class_of(&self, n: u64) -> &Class {
-        let (largest, smaller) = self.classes.split_last().expect("never empty");
-        // One by one from the smallest: a short call, where looking costs something beside the work, is there at once.
-        smaller.iter().find(|class| n <= class.n).unwrap_or(largest)
+        self.classes.of(n).entry(n)
     }
 
     #[cold]
     fn tune_for(&self, n: u64) {
-        let class = self.class_of(n);
+        let class = self.classes.of(n);
         let state = self.state.load(Ordering::Relaxed);
         let due = state == UNTUNED || state == OPEN && class.open.load(Ordering::Relaxed);
         // Relaxed: only one thread may win, and it takes nothing over from another.
@@ -125,7 +147,7 @@ impl KernelSlots {
     /// Puts decisions in force. Only verified candidates of this kernel get here; where there is none, the reference does.
     fn install(&self, tuned: &Tuned) {
         for choice in &tuned.choices {
-            let Some(class) = self.classes.iter().find(|class| class.n == choice.n) else { continue };
+            let Some(class) = self.classes.all().find(|class| class.n == choice.n) else { continue };
             let is_ours = |kernel: &'static Kernel| core::ptr::eq(kernel, self.kernel);
             let put =
                 |slot: &AtomicPtr<c_void>, entry: Entry| slot.store(entry.address().cast_mut(), Ordering::Release);
@@ -305,7 +327,7 @@ impl Runtime {
         tuning.spent += spent;
         unfinished.left = unfinished.left.saturating_sub(spent);
         let can_go_on = !unfinished.left.is_zero() && tuning.spent < self.budget;
-        for class in &slots.classes {
+        for class in slots.classes.all() {
             class.open.store(can_go_on && unfinished.contest.open().contains(&class.n), Ordering::Relaxed);
         }
         if can_go_on && !unfinished.contest.open().is_empty() {
@@ -347,25 +369,39 @@ pub fn slots(kernel: &'static Kernel) -> &'static KernelSlots {
 pub struct LazySlots {
     kernel: &'static Kernel,
     slots: OnceLock<&'static KernelSlots>,
+    /// The classes, once they are settled.
+    settled: OnceLock<&'static Class>,
 }
 
 impl LazySlots {
     /// Slots of this kernel.
     pub const fn new(kernel: &'static Kernel) -> LazySlots {
-        LazySlots { kernel, slots: OnceLock::new() }
+        LazySlots { kernel, slots: OnceLock::new(), settled: OnceLock::new() }
     }
 
     /// The slots.
     #[inline]
     pub fn get(&self) -> &'static KernelSlots {
-        match self.slots.get() {
-            Some(slots) => slots,
-            None => self.look_up(),
+        self.slots.get_or_init(|| slots(self.kernel))
+    }
+
+    /// The function for this `n`, as [`KernelSlots::entry_for`] gives it.
+    #[inline]
+    pub fn entry_for(&self, n: u64) -> Entry {
+        match self.settled.get() {
+            Some(classes) => classes.of(n).entry(n),
+            None => self.unsettled(n),
         }
     }
 
     #[cold]
-    fn look_up(&self) -> &'static KernelSlots {
-        self.slots.get_or_init(|| slots(self.kernel))
+    fn unsettled(&self, n: u64) -> Entry {
+        let slots = self.get();
+        let entry = slots.entry_for(n);
+        if slots.state.load(Ordering::Relaxed) == SETTLED {
+            // Somebody else may have been here meanwhile, with the same.
+            let _ = self.settled.set(slots.classes);
+        }
+        entry
     }
 }

@@ -37,6 +37,8 @@ pub fn tune(budget: Option<Duration>) -> BTreeMap<&'static str, Vec<CaseReport>>
     for kernel in kiln_kernels::kernels() {
         runtime.tune(kernel, own(kernel), budget, &mut |_| ());
     }
+    #[cfg(feature = "aes")]
+    aes::choose_bundles_again();
     runtime.explain()
 }
 

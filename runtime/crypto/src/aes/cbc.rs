@@ -10,7 +10,7 @@ use cipher::{BlockSizeUser, InOut, InOutBuf, Iv, IvState, ParBlocksSizeUser, Set
 use cipher::{consts::U16, inout::NotEqualError};
 
 use super::cipher_traits::{ParBlocks, mode_traits, one, whole_slices};
-use super::kernels::Block;
+use super::kernels::{Block, State};
 use super::size::Size;
 use super::{Aes, BLOCK, Cipher, Error, from_to, in_place, iv};
 
@@ -19,14 +19,14 @@ use super::{Aes, BLOCK, Cipher, Error, from_to, in_place, iv};
 pub struct Encryptor<C: Cipher> {
     cipher: C,
     /// The last block of the ciphertext; at first the initialization vector.
-    chain: [u8; BLOCK],
+    chain: State,
 }
 
 impl<C: Cipher> Encryptor<C> {
     /// Begins a message with a key, or a reference to one, and an initialization vector.
     #[inline]
     pub fn with_iv(cipher: C, iv: &[u8; BLOCK]) -> Self {
-        Encryptor { cipher, chain: *iv }
+        Encryptor { cipher, chain: State::new(iv) }
     }
 
     /// Begins a message with an initialization vector, if it has [`BLOCK`] bytes.
@@ -59,7 +59,7 @@ impl<C: Cipher> Encryptor<C> {
 
     #[inline]
     fn process(&mut self, blocks: InOutBuf<'_, '_, Block>) {
-        self.cipher.key().cbc_encrypt(blocks, &mut self.chain);
+        self.cipher.key().cbc_encrypt(blocks, self.chain.bytes_mut());
     }
 }
 
@@ -68,14 +68,14 @@ impl<C: Cipher> Encryptor<C> {
 pub struct Decryptor<C: Cipher> {
     cipher: C,
     /// The last block of the ciphertext; at first the initialization vector.
-    chain: [u8; BLOCK],
+    chain: State,
 }
 
 impl<C: Cipher> Decryptor<C> {
     /// Begins a message with a key, or a reference to one, and an initialization vector.
     #[inline]
     pub fn with_iv(cipher: C, iv: &[u8; BLOCK]) -> Self {
-        Decryptor { cipher, chain: *iv }
+        Decryptor { cipher, chain: State::new(iv) }
     }
 
     /// Begins a message with an initialization vector, if it has [`BLOCK`] bytes.
@@ -108,7 +108,7 @@ impl<C: Cipher> Decryptor<C> {
 
     #[inline]
     fn process(&mut self, blocks: InOutBuf<'_, '_, Block>) {
-        self.cipher.key().cbc_decrypt(blocks, &mut self.chain);
+        self.cipher.key().cbc_decrypt(blocks, self.chain.bytes_mut());
     }
 }
 
@@ -169,13 +169,13 @@ macro_rules! iv_state {
     ($mode:ident) => {
         impl<C: Cipher> IvState for $mode<C> {
             fn iv_state(&self) -> Iv<Self> {
-                self.chain.into()
+                self.chain.bytes().into()
             }
         }
 
         impl<C: Cipher> SetIvState for $mode<C> {
             fn set_iv(&mut self, iv: &Iv<Self>) {
-                self.chain = iv.0;
+                self.chain = State::new(&iv.0);
             }
         }
     };

@@ -9,8 +9,8 @@ use cipher::{BlockCipherDecBackend, BlockCipherDecClosure, BlockCipherDecrypt};
 use cipher::{BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt};
 use zeroize::ZeroizeOnDrop;
 
-use super::Aes;
 use super::kernels::{Block, Size};
+use super::{Aes, bundle};
 
 /// How many blocks those get at once who want them some at a time: enough for the widest kernels. What is left of a
 /// buffer many of them do one by one, so it is not more.
@@ -67,7 +67,7 @@ pub(super) use whole_slices;
 
 /// What every mode with an initialization vector is, beside its work.
 macro_rules! mode_traits {
-    ($mode:ident<C $(, $more:ident: $bound:path)?>, $name:literal, wipes $($secret:ident)+) => {
+    ($mode:ident<C $(, $more:ident: $bound:path)?>, $name:expr, wipes $($secret:ident)+) => {
         impl<C: Cipher $(, $more: $bound)?> cipher::BlockSizeUser for $mode<C $(, $more)?> {
             type BlockSize = cipher::consts::U16;
         }
@@ -97,13 +97,13 @@ macro_rules! mode_traits {
 
         impl<C: Cipher $(, $more: $bound)?> cipher::AlgorithmName for $mode<C $(, $more)?> {
             fn write_alg_name(f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!($name, "<{}>"), <C::Size as super::size::Size>::NAME)
+                write!(f, "{}<{}>", $name, <C::Size as super::size::Size>::NAME)
             }
         }
 
         impl<C: Cipher $(, $more: $bound)?> std::fmt::Debug for $mode<C $(, $more)?> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!($name, "<{}> {{ .. }}"), <C::Size as super::size::Size>::NAME)
+                write!(f, "{}<{}> {{ .. }}", $name, <C::Size as super::size::Size>::NAME)
             }
         }
     };
@@ -116,7 +116,7 @@ impl<S: Size> KeySizeUser for Aes<S> {
 
 impl<S: Size> KeyInit for Aes<S> {
     fn new(key: &Key<Self>) -> Self {
-        Aes::expand(key)
+        Aes::expand(key, bundle::of_new_keys::<S>())
     }
 }
 

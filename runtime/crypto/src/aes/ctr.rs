@@ -13,7 +13,7 @@ use cipher::{OverflowError, SeekNum};
 use zeroize::Zeroize;
 
 use super::cipher_traits::mode_traits;
-use super::kernels::Block;
+use super::kernels::{Block, State};
 use super::{BLOCK, Cipher, Error, bytes_from_to, iv};
 use width::Width;
 
@@ -35,11 +35,11 @@ pub enum Bits32 {}
 pub struct Ctr<C: Cipher, W: Width> {
     cipher: C,
     /// The counter of the next block of the keystream.
-    counter: [u8; BLOCK],
+    counter: State,
     /// How many blocks of the keystream come before that one.
     position: W::Position,
     /// The block before it, if it has bytes that were not used.
-    keystream: [u8; BLOCK],
+    keystream: State,
     /// Bytes of `keystream` that were used: 1 to 16.
     used: usize,
 }
@@ -48,7 +48,8 @@ impl<C: Cipher, W: Width> Ctr<C, W> {
     /// Begins a keystream with a key, or a reference to one, and the first counter.
     #[inline]
     pub fn with_iv(cipher: C, iv: &[u8; BLOCK]) -> Self {
-        Ctr { cipher, counter: *iv, position: W::START, keystream: [0; BLOCK], used: BLOCK }
+        let (counter, keystream) = (State::new(iv), State::new(&[0; BLOCK]));
+        Ctr { cipher, counter, position: W::START, keystream, used: BLOCK }
     }
 
     /// Begins a keystream with a first counter, if it has [`BLOCK`] bytes.
@@ -101,39 +102,38 @@ impl<C: Cipher, W: Width> Ctr<C, W> {
     #[inline]
     fn blocks(&mut self, blocks: InOutBuf<'_, '_, Block>) {
         self.position = W::after(self.position, blocks.len());
-        W::apply(self.cipher.key(), blocks, &mut self.counter);
+        W::apply(self.cipher.key(), blocks, self.counter.bytes_mut());
     }
 
     /// Any number of bytes: what is left of the block before, whole blocks, and the beginning of one.
     fn bytes(&mut self, data: InOutBuf<'_, '_, u8>) {
         let head = data.len().min(BLOCK - self.used);
         let (mut head, rest) = data.split_at(head);
-        head.xor_in2out(&self.keystream[self.used..self.used + head.len()]);
+        head.xor_in2out(&self.keystream.bytes()[self.used..self.used + head.len()]);
         self.used += head.len();
         let (blocks, mut tail) = rest.into_chunks();
         self.blocks(blocks);
         if !tail.is_empty() {
             self.next_keystream();
             self.used = tail.len();
-            tail.xor_in2out(&self.keystream[..self.used]);
+            tail.xor_in2out(&self.keystream.bytes()[..self.used]);
         }
     }
 
     /// Makes the block of the keystream that comes next.
     fn next_keystream(&mut self) {
-        let mut block = Block::default();
-        self.blocks(InOutBuf::from_mut(&mut block));
-        self.keystream = block.0;
-        block.zeroize();
+        let mut block = State::new(&[0; BLOCK]);
+        self.blocks(InOutBuf::from_mut(Block::cast_from_core_mut(block.bytes_mut())));
+        self.keystream = block;
     }
 }
 
-mode_traits! { Ctr<C, W: Width>, "ctr::Ctr", wipes keystream counter }
+mode_traits! { Ctr<C, W: Width>, W::NAME, wipes keystream counter }
 
 /// The counter of the next block of the keystream.
 impl<C: Cipher, W: Width> IvState for Ctr<C, W> {
     fn iv_state(&self) -> Iv<Self> {
-        self.counter.into()
+        self.counter.bytes().into()
     }
 }
 
@@ -141,7 +141,7 @@ impl<C: Cipher, W: Width> IvState for Ctr<C, W> {
 impl<C: Cipher, W: Width> SetIvState for Ctr<C, W> {
     fn set_iv(&mut self, iv: &Iv<Self>) {
         self.keystream.zeroize();
-        (self.counter, self.position, self.used) = (iv.0, W::START, BLOCK);
+        (self.counter, self.position, self.used) = (State::new(&iv.0), W::START, BLOCK);
     }
 }
 
@@ -173,7 +173,7 @@ impl<C: Cipher, W: Width> StreamCipherSeek for Ctr<C, W> {
         if byte != 0 && block.is_max() {
             return Err(StreamCipherError);
         }
-        W::seek(&mut self.counter, self.position, block);
+        W::seek(self.counter.bytes_mut(), self.position, block);
         self.position = block;
         self.keystream.zeroize();
         self.used = BLOCK;
@@ -196,6 +196,8 @@ mod width {
 
     /// The width of a counter. It is in no public module, so that it is sealed.
     pub trait Width {
+        /// Name of the mode.
+        const NAME: &'static str;
         /// A number of blocks of the keystream.
         type Position: StreamCipherCounter;
         /// None.
@@ -211,6 +213,7 @@ mod width {
     }
 
     impl Width for Bits128 {
+        const NAME: &'static str = "ctr::Ctr128";
         type Position = u128;
         const START: u128 = 0;
 
@@ -235,6 +238,7 @@ mod width {
     }
 
     impl Width for Bits32 {
+        const NAME: &'static str = "ctr::Ctr32";
         type Position = u32;
         const START: u32 = 0;
 

@@ -11,18 +11,44 @@ use core::mem::transmute;
 use cipher::array::{Array, ArraySize};
 use cipher::consts::{U16, U24, U32};
 use cipher::inout::InOutBuf;
-use kiln_kernels::aes;
-use kiln_kernels::catalogue::{Kernel, Origin, Variant};
+use kiln_kernels::catalogue::{Entry, Kernel, Origin, Variant};
+use kiln_kernels::{aes, aes_sliced};
 use kiln_runtime::dispatch::LazySlots;
 use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::bundle::Present;
 
 /// A block, as the traits of the crate `cipher` have it.
 pub type Block = Array<u8, U16>;
 
-/// Round keys as FIPS 197 has them, in the order of their use.
+/// A block of a mode's state, as a number, so that it is wiped in one write.
 #[derive(Clone)]
-#[repr(C, align(16))]
-pub struct RoundKeys<const ROUND_KEYS: usize>([[u8; 16]; ROUND_KEYS]);
+pub struct State(u128);
+
+impl State {
+    #[inline]
+    pub fn new(block: &[u8; 16]) -> State {
+        State(u128::from_ne_bytes(*block))
+    }
+
+    #[inline]
+    pub fn bytes(&self) -> [u8; 16] {
+        self.0.to_ne_bytes()
+    }
+
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8; 16] {
+        // SAFETY: the bytes of an exclusive number, each of which may have any value.
+        unsafe { &mut *core::ptr::from_mut(&mut self.0).cast() }
+    }
+}
+
+impl Zeroize for State {
+    #[inline]
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
 
 /// Round keys of one kind and one size of the key: wiped when they are dropped.
 pub trait Keys: Clone + Zeroize + ZeroizeOnDrop + Send + Sync + 'static {
@@ -30,25 +56,45 @@ pub trait Keys: Clone + Zeroize + ZeroizeOnDrop + Send + Sync + 'static {
     fn blank() -> Self;
 }
 
-impl<const ROUND_KEYS: usize> Keys for RoundKeys<ROUND_KEYS> {
-    fn blank() -> Self {
-        RoundKeys([[0; 16]; ROUND_KEYS])
-    }
+/// A kind of round keys: so many bytes, as wide numbers, so that they are wiped in few writes.
+macro_rules! round_keys {
+    ($(#[$doc:meta])* $name:ident<$count:ident>($numbers:ty, $blank:expr), aligned to $align:literal) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        #[repr(C, align($align))]
+        pub struct $name<const $count: usize>($numbers);
+
+        impl<const $count: usize> Keys for $name<$count> {
+            fn blank() -> Self {
+                $name($blank)
+            }
+        }
+
+        impl<const $count: usize> Zeroize for $name<$count> {
+            fn zeroize(&mut self) {
+                self.0.zeroize();
+            }
+        }
+
+        impl<const $count: usize> Drop for $name<$count> {
+            fn drop(&mut self) {
+                self.zeroize();
+            }
+        }
+
+        impl<const $count: usize> ZeroizeOnDrop for $name<$count> {}
+    };
 }
 
-impl<const ROUND_KEYS: usize> Zeroize for RoundKeys<ROUND_KEYS> {
-    fn zeroize(&mut self) {
-        self.0.zeroize();
-    }
+round_keys! {
+    /// Round keys as FIPS 197 has them, in the order of their use.
+    RoundKeys<COUNT>([u128; COUNT], [0; COUNT]), aligned to 16
 }
 
-impl<const ROUND_KEYS: usize> Drop for RoundKeys<ROUND_KEYS> {
-    fn drop(&mut self) {
-        self.zeroize();
-    }
+round_keys! {
+    /// Round keys as bitsliced kernels have them, for both directions.
+    SlicedKeys<COUNT>([[u64; 8]; COUNT], [[0; 8]; COUNT]), aligned to 8
 }
-
-impl<const ROUND_KEYS: usize> ZeroizeOnDrop for RoundKeys<ROUND_KEYS> {}
 
 /// The argument list that kernels share.
 pub trait Shape {
@@ -105,10 +151,10 @@ impl<S: Shape, K> Tuned<S, K> {
         Tuned { slots: LazySlots::new(kernel), shape: PhantomData }
     }
 
-    /// The address of the function that serves `n` now; the first call tunes the kernel.
+    /// The function that serves `n` now; the first call tunes the kernel.
     #[inline]
-    fn entry(&self, n: usize) -> *const c_void {
-        self.slots.get().entry_for(n as u64).address()
+    fn entry(&self, n: usize) -> Entry {
+        self.slots.entry_for(n as u64)
     }
 
     /// The kernel.
@@ -116,9 +162,9 @@ impl<S: Shape, K> Tuned<S, K> {
         self.slots.get().kernel()
     }
 
-    /// Who serves this `n`, once the kernel is tuned.
+    /// Who serves this `n`; the first call tunes the kernel.
     pub fn serves(&self, n: usize) -> Serves {
-        let (kernel, entry) = (self.kernel(), self.slots.get().entry_for(n as u64));
+        let (kernel, entry) = (self.kernel(), self.entry(n));
         let portable = |variant: &Variant| variant.origin == Origin::Portable && variant.entry == entry;
         // What is none of the shipped functions was made for this CPU at run time.
         if entry == kernel.reference || kernel.variants.iter().any(portable) {
@@ -138,12 +184,27 @@ impl<K: Keys> Tuned<Blocks, K> {
         if blocks.len() > Self::MOST {
             return self.in_pieces(blocks, keys);
         }
+        self.run(self.entry(blocks.len()), blocks, keys);
+    }
+
+    /// The same, with what serves now: the kernel is not tuned for it.
+    ///
+    /// # Panics
+    /// When there are more than [`Self::MOST`] blocks.
+    pub fn call_untuned(&self, blocks: InOutBuf<'_, '_, Block>, keys: &K) {
+        assert!(blocks.len() <= Self::MOST);
+        self.run(self.slots.get().present(blocks.len() as u64), blocks, keys);
+    }
+
+    /// `entry` is one of this kernel's slots for so many blocks, which are at most [`Self::MOST`].
+    #[inline]
+    fn run(&self, entry: Entry, blocks: InOutBuf<'_, '_, Block>, keys: &K) {
         let n = blocks.len();
         let (input, output) = blocks.into_raw();
         // SAFETY: `new` was given the kernel and the type of its entries, which is this shape's; the slots of a kernel hold
-        // its portable function, its reference or one that was found eligible and right on this CPU, and `entry_for(n)`
-        // gives one that serves n. So it is a function of this type and keeps the contract of the kernel.
-        let function = unsafe { transmute::<*const c_void, <Blocks as Shape>::Function>(self.entry(n)) };
+        // its portable function, its reference or one that was found eligible and right on this CPU, and give one that serves
+        // n when they are asked for n. So it is a function of this type and keeps the contract of the kernel.
+        let function = unsafe { transmute::<*const c_void, <Blocks as Shape>::Function>(entry.address()) };
         // SAFETY: the contract is that of the shape (a test compares them). An `InOutBuf` of n blocks vouches for 16n bytes
         // that may be read and 16n that are the caller's alone to write, at the same address or apart; n is in range; `K` is
         // as many bytes as the kernel's round keys, aligned as they are.
@@ -176,9 +237,10 @@ impl<const STREAMS: usize, K: Keys> Tuned<Chain<STREAMS>, K> {
         }
         assert!(STREAMS == 1 || n * STREAMS == blocks.len(), "equally long streams");
         let (input, output) = blocks.into_raw();
-        // SAFETY: as in `Tuned<Blocks, _>::call`.
-        let function = unsafe { transmute::<*const c_void, <Chain<STREAMS> as Shape>::Function>(self.entry(n)) };
-        // SAFETY: as in `Tuned<Blocks, _>::call`, with n blocks for each of the streams, which are all blocks that there are;
+        // SAFETY: as in `Tuned<Blocks, _>::run`.
+        let function =
+            unsafe { transmute::<*const c_void, <Chain<STREAMS> as Shape>::Function>(self.entry(n).address()) };
+        // SAFETY: as in `Tuned<Blocks, _>::run`, with n blocks for each of the streams, which are all blocks that there are;
         // `ivs` is 16 bytes for each of them, exclusive, hence apart from the rest.
         unsafe {
             function(output.cast(), input.cast(), n, core::ptr::from_ref(keys).cast(), ivs.as_mut_ptr().cast());
@@ -228,8 +290,8 @@ impl<N: ArraySize, K: Keys> Tuned<Expand<N>, K> {
     /// The round keys of a key.
     pub fn call(&self, key: &Array<u8, N>) -> K {
         let mut keys = K::blank();
-        // SAFETY: as in `Tuned<Blocks, _>::call`.
-        let function = unsafe { transmute::<*const c_void, <Expand<N> as Shape>::Function>(self.entry(0)) };
+        // SAFETY: as in `Tuned<Blocks, _>::run`.
+        let function = unsafe { transmute::<*const c_void, <Expand<N> as Shape>::Function>(self.entry(0).address()) };
         // SAFETY: `keys` is a local of as many bytes as the kernel writes, aligned as they are; the key is as long as those of
         // the kernel.
         unsafe { function(core::ptr::from_mut(&mut keys).cast(), key.as_ptr()) };
@@ -241,8 +303,8 @@ impl<F: Keys, K: Keys> Tuned<Convert<F>, K> {
     /// Round keys from others.
     pub fn call(&self, from: &F) -> K {
         let mut keys = K::blank();
-        // SAFETY: as in `Tuned<Blocks, _>::call`.
-        let function = unsafe { transmute::<*const c_void, <Convert<F> as Shape>::Function>(self.entry(0)) };
+        // SAFETY: as in `Tuned<Blocks, _>::run`.
+        let function = unsafe { transmute::<*const c_void, <Convert<F> as Shape>::Function>(self.entry(0).address()) };
         // SAFETY: `keys` is a local of as many bytes as the kernel writes, and `from` as many as it reads, each aligned as it
         // asks; they cannot overlap.
         unsafe { function(core::ptr::from_mut(&mut keys).cast(), core::ptr::from_ref(from).cast()) };
@@ -258,6 +320,9 @@ macro_rules! tuned {
     (Chain4 $size:ty) => { Tuned<Chain<4>, <$size as Size>::RoundKeys> };
     (Chain8 $size:ty) => { Tuned<Chain<8>, <$size as Size>::RoundKeys> };
     (Expand $size:ty) => { Tuned<Expand<<$size as Size>::KeySize>, <$size as Size>::RoundKeys> };
+    (SlicedBlocks $size:ty) => { Tuned<Blocks, <$size as Size>::SlicedKeys> };
+    (SlicedChain $size:ty) => { Tuned<Chain<1>, <$size as Size>::SlicedKeys> };
+    (Slice $size:ty) => { Tuned<Convert<<$size as Size>::RoundKeys>, <$size as Size>::SlicedKeys> };
     (Invert $size:ty) => { Tuned<Convert<<$size as Size>::RoundKeys>, <$size as Size>::RoundKeys> };
 }
 
@@ -277,6 +342,10 @@ macro_rules! kernels {
             type KeySize: ArraySize;
             /// Its round keys.
             type RoundKeys: Keys;
+            /// The same, for bitsliced kernels.
+            type SlicedKeys: Keys;
+            /// Which of the two new keys work with.
+            fn present() -> &'static Present;
             $($(#[$doc])* fn $method() -> &'static tuned!($shape Self);)*
         }
         kernels! { Bits128, "Aes128", 128, U16, 11: $($method: $shape = $family $static128 $module128;)* }
@@ -290,6 +359,14 @@ macro_rules! kernels {
             const BITS: u32 = $bits;
             type KeySize = $bytes;
             type RoundKeys = RoundKeys<$round_keys>;
+            type SlicedKeys = SlicedKeys<$round_keys>;
+
+            #[inline]
+            fn present() -> &'static Present {
+                static PRESENT: Present = Present::new();
+                &PRESENT
+            }
+
             $(#[inline]
             fn $method() -> &'static tuned!($shape $size) {
                 static TUNED: tuned!($shape $size) = Tuned::new(&$family::$static, PhantomData::<$family::$module::Function>);
@@ -331,6 +408,41 @@ kernels! {
     /// The round keys of the inverse cipher from those of the cipher.
     invert_keys: Invert = aes
         AES128_INVERT_KEYS aes128_invert_keys, AES192_INVERT_KEYS aes192_invert_keys, AES256_INVERT_KEYS aes256_invert_keys;
+    /// Each block by itself, with sliced keys.
+    sliced_ecb_encrypt: SlicedBlocks = aes_sliced
+        AES128_SLICED_ECB_ENCRYPT aes128_sliced_ecb_encrypt,
+        AES192_SLICED_ECB_ENCRYPT aes192_sliced_ecb_encrypt,
+        AES256_SLICED_ECB_ENCRYPT aes256_sliced_ecb_encrypt;
+    /// Each block by itself, with sliced keys.
+    sliced_ecb_decrypt: SlicedBlocks = aes_sliced
+        AES128_SLICED_ECB_DECRYPT aes128_sliced_ecb_decrypt,
+        AES192_SLICED_ECB_DECRYPT aes192_sliced_ecb_decrypt,
+        AES256_SLICED_ECB_DECRYPT aes256_sliced_ecb_decrypt;
+    /// One message, with sliced keys.
+    sliced_cbc_encrypt: SlicedChain = aes_sliced
+        AES128_SLICED_CBC_ENCRYPT aes128_sliced_cbc_encrypt,
+        AES192_SLICED_CBC_ENCRYPT aes192_sliced_cbc_encrypt,
+        AES256_SLICED_CBC_ENCRYPT aes256_sliced_cbc_encrypt;
+    /// One message, with sliced keys.
+    sliced_cbc_decrypt: SlicedChain = aes_sliced
+        AES128_SLICED_CBC_DECRYPT aes128_sliced_cbc_decrypt,
+        AES192_SLICED_CBC_DECRYPT aes192_sliced_cbc_decrypt,
+        AES256_SLICED_CBC_DECRYPT aes256_sliced_cbc_decrypt;
+    /// With a counter of 128 bits and sliced keys.
+    sliced_ctr128: SlicedChain = aes_sliced
+        AES128_SLICED_CTR128 aes128_sliced_ctr128,
+        AES192_SLICED_CTR128 aes192_sliced_ctr128,
+        AES256_SLICED_CTR128 aes256_sliced_ctr128;
+    /// With a counter of 32 bits and sliced keys.
+    sliced_ctr32: SlicedChain = aes_sliced
+        AES128_SLICED_CTR32 aes128_sliced_ctr32,
+        AES192_SLICED_CTR32 aes192_sliced_ctr32,
+        AES256_SLICED_CTR32 aes256_sliced_ctr32;
+    /// Sliced keys of round keys.
+    slice_keys: Slice = aes_sliced
+        AES128_SLICED_SLICE_KEYS aes128_sliced_slice_keys,
+        AES192_SLICED_SLICE_KEYS aes192_sliced_slice_keys,
+        AES256_SLICED_SLICE_KEYS aes256_sliced_slice_keys;
 }
 
 /// Keys of 128 bits.

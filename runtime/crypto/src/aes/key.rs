@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cipher::array::{Array, ArraySize};
 use cipher::inout::InOutBuf;
-use cipher::typenum::Unsigned;
 
 use super::Error;
+use super::bundle::{self, Bundle, Choice};
 use super::kernels::{Bits128, Bits192, Bits256, Block, Size};
 
 /// AES with a key of 128 bits.
@@ -25,6 +25,8 @@ pub struct Aes<S: Size> {
     forward: S::RoundKeys,
     /// Those of the equivalent inverse cipher.
     backward: S::RoundKeys,
+    /// Those of bitsliced kernels, if this key works with them.
+    sliced: Option<Box<S::SlicedKeys>>,
 }
 
 impl<S: Size> Aes<S> {
@@ -33,7 +35,7 @@ impl<S: Size> Aes<S> {
     where
         S::KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>,
     {
-        Aes::expand(key.into())
+        Aes::expand(key.into(), bundle::of_new_keys::<S>())
     }
 
     /// A key of these bytes, if it has as many as it needs.
@@ -41,60 +43,112 @@ impl<S: Size> Aes<S> {
     /// # Errors
     /// When it has not.
     pub fn from_slice(key: &[u8]) -> Result<Aes<S>, Error> {
-        let expected = S::KeySize::USIZE;
-        let key = Array::slice_as_array(key).ok_or(Error::KeyLength { bytes: key.len(), expected })?;
-        Ok(Aes::expand(key))
+        Ok(Aes::expand(array(key)?, bundle::of_new_keys::<S>()))
     }
 
-    pub(super) fn expand(key: &Array<u8, S::KeySize>) -> Aes<S> {
+    /// A key of these bytes that works with this bundle, whatever new keys are made for.
+    ///
+    /// # Errors
+    /// When the key has another length.
+    pub fn with_bundle(key: &[u8], bundle: Bundle) -> Result<Aes<S>, Error> {
+        Ok(Aes::expand(array(key)?, bundle))
+    }
+
+    /// What this key works with: what new keys were made for when it was made.
+    pub fn bundle(&self) -> Bundle {
+        if self.sliced.is_some() { Bundle::Sliced } else { Bundle::Instructions }
+    }
+
+    /// What new keys of this size are made for, and why. Decides it if nobody has.
+    pub fn choice() -> Choice {
+        bundle::choice::<S>()
+    }
+
+    /// As FIPS 197 has them.
+    pub(super) fn round_keys(&self) -> &S::RoundKeys {
+        &self.forward
+    }
+
+    pub(super) fn expand(key: &Array<u8, S::KeySize>, bundle: Bundle) -> Aes<S> {
         let forward = S::expand_key().call(key);
         let backward = S::invert_keys().call(&forward);
-        Aes { forward, backward }
+        let sliced = match bundle {
+            Bundle::Instructions => None,
+            Bundle::Sliced => Some(Box::new(S::slice_keys().call(&forward))),
+        };
+        Aes { forward, backward, sliced }
     }
 
     #[inline]
     pub(super) fn ecb_encrypt(&self, blocks: InOutBuf<'_, '_, Block>) {
-        S::ecb_encrypt().call(blocks, &self.forward);
+        match &self.sliced {
+            None => S::ecb_encrypt().call(blocks, &self.forward),
+            Some(keys) => S::sliced_ecb_encrypt().call(blocks, &**keys),
+        }
     }
 
     #[inline]
     pub(super) fn ecb_decrypt(&self, blocks: InOutBuf<'_, '_, Block>) {
-        S::ecb_decrypt().call(blocks, &self.backward);
+        match &self.sliced {
+            None => S::ecb_decrypt().call(blocks, &self.backward),
+            Some(keys) => S::sliced_ecb_decrypt().call(blocks, &**keys),
+        }
     }
 
     #[inline]
     pub(super) fn cbc_encrypt(&self, blocks: InOutBuf<'_, '_, Block>, iv: &mut [u8; 16]) {
-        S::cbc_encrypt().call(blocks, &self.forward, core::array::from_mut(iv));
+        match &self.sliced {
+            None => S::cbc_encrypt().call(blocks, &self.forward, core::array::from_mut(iv)),
+            Some(keys) => S::sliced_cbc_encrypt().call(blocks, &**keys, core::array::from_mut(iv)),
+        }
     }
 
     #[inline]
     pub(super) fn cbc_decrypt(&self, blocks: InOutBuf<'_, '_, Block>, iv: &mut [u8; 16]) {
-        S::cbc_decrypt().call(blocks, &self.backward, core::array::from_mut(iv));
+        match &self.sliced {
+            None => S::cbc_decrypt().call(blocks, &self.backward, core::array::from_mut(iv)),
+            Some(keys) => S::sliced_cbc_decrypt().call(blocks, &**keys, core::array::from_mut(iv)),
+        }
     }
 
     #[inline]
     pub(super) fn ctr128(&self, blocks: InOutBuf<'_, '_, Block>, counter: &mut [u8; 16]) {
-        S::ctr128().call(blocks, &self.forward, core::array::from_mut(counter));
+        match &self.sliced {
+            None => S::ctr128().call(blocks, &self.forward, core::array::from_mut(counter)),
+            Some(keys) => S::sliced_ctr128().call(blocks, &**keys, core::array::from_mut(counter)),
+        }
     }
 
     #[inline]
     pub(super) fn ctr32(&self, blocks: InOutBuf<'_, '_, Block>, counter: &mut [u8; 16]) {
-        S::ctr32().call(blocks, &self.forward, core::array::from_mut(counter));
+        match &self.sliced {
+            None => S::ctr32().call(blocks, &self.forward, core::array::from_mut(counter)),
+            Some(keys) => S::sliced_ctr32().call(blocks, &**keys, core::array::from_mut(counter)),
+        }
     }
 
-    /// Messages of equally many blocks, one behind the other, with an initialization vector each.
+    /// Messages of equally many blocks, one behind the other, with an initialization vector each. Side by side they go to the
+    /// same kernels in every bundle: bitsliced ones slice the keys once in a call.
     pub(super) fn cbc_encrypt_many(&self, blocks: InOutBuf<'_, '_, Block>, ivs: &mut [[u8; 16]]) {
         let Some(n) = blocks.len().checked_div(ivs.len()) else { return };
         let (blocks, ivs) = S::cbc_encrypt_x8().call_groups(blocks, n, &self.forward, ivs);
         let (blocks, ivs) = S::cbc_encrypt_x4().call_groups(blocks, n, &self.forward, ivs);
         let (blocks, ivs) = S::cbc_encrypt_x2().call_groups(blocks, n, &self.forward, ivs);
-        S::cbc_encrypt().call_groups(blocks, n, &self.forward, ivs);
+        match &self.sliced {
+            None => S::cbc_encrypt().call_groups(blocks, n, &self.forward, ivs),
+            Some(keys) => S::sliced_cbc_encrypt().call_groups(blocks, n, &**keys, ivs),
+        };
     }
+}
+
+/// A key of a slice.
+fn array<N: ArraySize>(key: &[u8]) -> Result<&Array<u8, N>, Error> {
+    Array::slice_as_array(key).ok_or(Error::KeyLength { bytes: key.len(), expected: N::USIZE })
 }
 
 impl<S: Size> Clone for Aes<S> {
     fn clone(&self) -> Self {
-        Aes { forward: self.forward.clone(), backward: self.backward.clone() }
+        Aes { forward: self.forward.clone(), backward: self.backward.clone(), sliced: self.sliced.clone() }
     }
 }
 

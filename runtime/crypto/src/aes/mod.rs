@@ -45,6 +45,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Two bundles
+//! A key works with the CPU's AES instructions, or with bitsliced kernels, which take their round keys in another form. Which of
+//! the two is decided once for each size of the key, when the first key is made, by encrypting the same blocks with both
+//! ([`Aes::choice`] tells the outcome and why); a key keeps what it was made for.
+//!
 //! # In place, and from one buffer to another
 //! Each operation is there twice: on one `&mut [u8]`, and from a `&[u8]` to a `&mut [u8]`, which cannot overlap.
 //!
@@ -56,6 +61,8 @@
 //! # Errors
 //! Lengths are checked before anything is written: after an error, buffers and ciphers are as they were.
 
+#[forbid(unsafe_code)]
+mod bundle;
 pub mod cbc;
 #[forbid(unsafe_code)]
 mod cipher_traits;
@@ -66,6 +73,7 @@ mod kernels;
 #[forbid(unsafe_code)]
 mod key;
 
+pub use bundle::{Bundle, Choice, Reason};
 pub use key::{Aes, Aes128, Aes192, Aes256, Cipher};
 
 /// The sizes of a key, by which [`Aes`] is generic.
@@ -141,6 +149,13 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// After kernels were tuned: decides anew what new keys are made for.
+pub(crate) fn choose_bundles_again() {
+    bundle::choose_again::<size::Bits128>();
+    bundle::choose_again::<size::Bits192>();
+    bundle::choose_again::<size::Bits256>();
+}
 
 /// Bytes that are worked on where they are, as blocks.
 #[inline]

@@ -65,6 +65,7 @@ impl Check<'_> {
 fn shapes<S: Size>(seen: &mut BTreeSet<&'static str>) {
     let mut check = Check(seen);
     let name = |own: &str| format!("aes{}.{own}", S::BITS);
+    let sliced = |own: &str| format!("aes{}_sliced.{own}", S::BITS);
     check.blocks(S::ecb_encrypt(), name("ecb_encrypt"));
     check.blocks(S::ecb_decrypt(), name("ecb_decrypt"));
     check.chain(S::cbc_encrypt(), name("cbc_encrypt"));
@@ -74,7 +75,15 @@ fn shapes<S: Size>(seen: &mut BTreeSet<&'static str>) {
     check.chain(S::cbc_decrypt(), name("cbc_decrypt"));
     check.chain(S::ctr128(), name("ctr128"));
     check.chain(S::ctr32(), name("ctr32"));
+    check.blocks(S::sliced_ecb_encrypt(), sliced("ecb_encrypt"));
+    check.blocks(S::sliced_ecb_decrypt(), sliced("ecb_decrypt"));
+    check.chain(S::sliced_cbc_encrypt(), sliced("cbc_encrypt"));
+    check.chain(S::sliced_cbc_decrypt(), sliced("cbc_decrypt"));
+    check.chain(S::sliced_ctr128(), sliced("ctr128"));
+    check.chain(S::sliced_ctr32(), sliced("ctr32"));
+    let sliced_keys = keys::<S::SlicedKeys>();
     let keys = keys::<S::RoundKeys>();
+    check.is(S::slice_keys(), sliced("slice_keys"), format!("sliced: out {sliced_keys}, keys: in {keys}"));
     check.is(S::expand_key(), name("expand_key"), format!("keys: out {keys}, key: in {}", S::BITS / 8));
     check.is(S::invert_keys(), name("invert_keys"), format!("inverse: out {keys}, keys: in {keys}"));
 }
@@ -85,5 +94,5 @@ fn every_kernel_of_aes_is_in_the_table_and_has_its_shape() {
     shapes::<Bits128>(&mut seen);
     shapes::<Bits192>(&mut seen);
     shapes::<Bits256>(&mut seen);
-    assert_eq!(seen, aes::KERNELS.iter().map(|kernel| kernel.name).collect());
+    assert_eq!(seen, aes::KERNELS.iter().chain(aes_sliced::KERNELS).map(|kernel| kernel.name).collect());
 }
