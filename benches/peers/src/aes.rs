@@ -18,6 +18,8 @@ use std::rc::Rc;
 use kiln_peers_rust_crypto::call::Contender;
 use kiln_peers_rust_crypto::rust_crypto;
 use kiln_peers_rust_crypto::setup::{Block, Mode, Setup};
+use kiln_runtime::dispatch::Runtime;
+use kiln_runtime::explain::CaseReport;
 use kiln_runtime::race::{Bench, Entrant, Sample};
 use kiln_runtime::random::Random;
 use kiln_runtime::timer::{Clock, SystemClock, Unit};
@@ -52,20 +54,17 @@ const PEERS: &[(Who, Peer)] = &[
 ];
 
 /// Runs it.
-///
-/// # Errors
-/// Never: the command line has been looked at.
-pub fn race(args: &AesArgs) -> Result<Outcome, String> {
+pub fn race(args: &AesArgs) -> Outcome {
     let document = Race::new(args).document();
     let failed = document.keys.iter().flat_map(|key| &key.left_out).any(|absent| absent.failed);
     let text = if args.measuring.json { ring::json(&document) } else { report::text(&document) };
-    Ok(Outcome { text, failed })
+    Outcome { text, failed }
 }
 
 /// Somebody in a final.
 struct Entry {
     who: Who,
-    /// Of Kiln's kernels, the variant.
+    /// Of Kiln's, the variant.
     variant: Option<String>,
     make: Rc<Make>,
 }
@@ -143,8 +142,8 @@ impl Race<'_> {
         for one in rejected {
             absent(&one.name, one.why, one.failed);
         }
-        // What the API calls: the winner of all that may win at start-up, with all the time that takes.
-        kiln_runtime::dispatch::Runtime::global().tune(task.kernel, Vec::new(), None, &mut |_| ());
+        // What the API calls: the winners of all that may win at start-up, with all the time that takes.
+        let tuned = Runtime::global().tune(task.kernel, Vec::new(), None, &mut |_| ());
 
         let cases = Cases::new(&task, &self.args.bytes);
         let mut check = |name: &str, make: &Make, only: Option<u64>| match cases.check(make, only) {
@@ -168,8 +167,11 @@ impl Race<'_> {
         let mut kernels: BTreeMap<String, Option<Rc<Make>>> = BTreeMap::new();
         let mut finals = Vec::new();
         for &bytes in &self.args.bytes {
-            let mut entries: Vec<Entry> =
-                peers.iter().map(|(who, make)| Entry { who: *who, variant: None, make: make.clone() }).collect();
+            let entry = |(who, make): &(Who, Rc<Make>)| {
+                let variant = if *who == Who::KilnApi { chosen(&task, &tuned, bytes) } else { None };
+                Entry { who: *who, variant, make: make.clone() }
+            };
+            let mut entries: Vec<Entry> = peers.iter().map(entry).collect();
             for variant in self.finalists(&task, bytes, &variants) {
                 let name = variant.candidate().short_name().to_owned();
                 let make = kernels.entry(name.clone()).or_insert_with(|| {
@@ -194,7 +196,7 @@ impl Race<'_> {
             let best = bout::finalists(task.kernel, n, field, FINALISTS, &self.ring.clock);
             for variant in best.unwrap_or_else(|NoMemory| Vec::new()) {
                 let same = |other: &&Verified| other.candidate().name() == variant.candidate().name();
-                if !chosen.iter().any(|other| same(other)) {
+                if !chosen.iter().any(same) {
                     chosen.push(variant);
                 }
             }
@@ -251,6 +253,16 @@ impl Race<'_> {
         case.kernel_over_peer = over(case.best(Who::Kiln), case.best_peer());
         Some(case)
     }
+}
+
+/// The variant that the dispatcher calls for so many bytes.
+fn chosen(task: &Task, tuned: &[CaseReport], bytes: usize) -> Option<String> {
+    let n = bytes as u64 / 16;
+    let sizes = || task.kernel.sizes.iter().copied();
+    let class = sizes().filter(|class| *class >= n).min().or(sizes().max())?;
+    let report = tuned.iter().find(|report| report.case == format!("n={class}"))?;
+    let name = if class == n { &report.chosen } else { report.near.as_ref().unwrap_or(&report.chosen) };
+    Some(name.rsplit('/').next().unwrap_or(name).to_owned())
 }
 
 /// Everyone on one set of buffers.

@@ -19,7 +19,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let args = Args::parse();
     let outcome = match args.race {
-        Some(Race::Aes(args)) => aes::race(&args),
+        Some(Race::Aes(args)) => Ok(aes::race(&args)),
         Some(Race::Limb(args)) => limb::race(&args),
         None => limb::race(&args.limb),
     };

@@ -134,7 +134,7 @@ pub struct Case {
 pub struct Time {
     /// Whose.
     pub who: Who,
-    /// Of Kiln's kernels, the variant.
+    /// Of Kiln's, the variant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// Bytes a tick, by the lower quartile of its rounds.
@@ -157,7 +157,7 @@ impl Case {
 
     /// The fastest of Kiln's kernels that need no VAES.
     fn best_aesni(&self) -> Option<&Time> {
-        let aesni = |time: &&Time| time.variant.as_deref().map(strategy) == Some(AESNI);
+        let aesni = |time: &&Time| time.who == Who::Kiln && time.variant.as_deref().map(strategy) == Some(AESNI);
         fastest(self.contenders.iter().filter(aesni))
     }
 
@@ -258,6 +258,7 @@ fn details(text: &mut String, key: &KeyReport) {
     table.set_header([
         "mode",
         "bytes",
+        "Kiln API",
         "Kiln kernel",
         "Kiln aesni",
         "best peer",
@@ -270,6 +271,7 @@ fn details(text: &mut String, key: &KeyReport) {
         table.add_row([
             case.mode.to_owned(),
             case.bytes.to_string(),
+            variant(case.best(Who::KilnApi)),
             variant(case.best(Who::Kiln)),
             variant(case.best_aesni()),
             or_dash(case.best_peer(), |time| time.who.title().to_owned()),

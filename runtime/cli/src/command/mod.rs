@@ -4,8 +4,8 @@ pub mod cpu;
 pub mod explain;
 pub mod list;
 pub mod show;
-pub mod speed;
 pub mod spec;
+pub mod speed;
 pub mod tune;
 pub mod verify;
 
