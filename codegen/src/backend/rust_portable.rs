@@ -76,7 +76,12 @@ fn choices(pairs: &[(u8, u8)]) -> Vec<Vec<(u8, u8)>> {
 /// # Panics
 /// On IR that is not of the portable ISA or not of the shape described above: a fault of a family.
 pub fn items(func: &Func<Virtual>, ident: &str, banner: &str) -> PortableItems {
-    let distinct = Printer::new(func, &[]).function(&format_ident!("{ident}"), banner);
+    let name = format_ident!("{ident}");
+    let printer = Printer::new(func, &[]);
+    let distinct = match copied(func) {
+        Some(pair) => printer.by_copy(&name, banner, pair),
+        None => printer.function(&name, banner),
+    };
     let choices = choices(&sharing(&func.parameters));
     let alone = choices.len() == 1;
     let in_place = choices.into_iter().map(|shares| {
@@ -89,6 +94,22 @@ pub fn items(func: &Func<Virtual>, ident: &str, banner: &str) -> PortableItems {
     });
     let in_place = in_place.collect();
     PortableItems { distinct, in_place }
+}
+
+/// Instructions from which on a second copy of the code costs more than a copy of the data.
+const LARGE: usize = 1000;
+
+/// The reader and the writer of a large function whose only way to share memory is that these are the same: it is printed for
+/// that alone.
+fn copied(func: &Func<Virtual>) -> Option<(u8, u8)> {
+    let [pair] = sharing(&func.parameters)[..] else { return None };
+    let kind = |index: u8| func.parameters[usize::from(index)].kind;
+    let (ParameterKind::Pointer { length: from, .. }, ParameterKind::Pointer { length: to, reads: false, .. }) =
+        (kind(pair.0), kind(pair.1))
+    else {
+        return None;
+    };
+    (from == to && func.instructions().len() >= LARGE).then_some(pair)
 }
 
 struct Printer<'a> {
@@ -141,7 +162,56 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// A function that copies what it reads to where it writes, and goes on there.
+    fn by_copy(&self, ident: &Ident, banner: &str, (reader, writer): (u8, u8)) -> TokenStream {
+        let in_place = format_ident!("{ident}_in_place");
+        let (from, to) = (self.parameter(reader), self.parameter(writer));
+        let passed = (0u8..).zip(&self.func.parameters).filter_map(|(index, parameter)| match parameter.kind {
+            ParameterKind::Count { .. } => None,
+            ParameterKind::Pointer { .. } | ParameterKind::Value { .. } if index == reader => None,
+            ParameterKind::Pointer { .. } | ParameterKind::Value { .. } => Some(self.parameter(index)),
+        });
+        self.signature(
+            ident,
+            banner,
+            quote! {
+                #to.copy_from_slice(#from);
+                #in_place(#(#passed),*)
+            },
+        )
+    }
+
     fn function(&self, ident: &Ident, banner: &str) -> TokenStream {
+        let limb = &self.limb;
+        let checks = self.counts();
+        let indices = self.pointers.keys().map(|reg| {
+            let name = self.index(*reg);
+            quote!(let mut #name: usize = 0;)
+        });
+        let shared = self.shared.iter().map(|reg| {
+            let name = self.reg(*reg);
+            match reg.class {
+                crate::isa::row::RegClass::Portable => quote!(let mut #name: #limb = 0;),
+                _ => quote!(let mut #name: u64 = 0;),
+            }
+        });
+        let body = self.body(&self.func.body);
+        let result = self.func.returns.map(|reg| self.reg(reg));
+        self.signature(
+            ident,
+            banner,
+            quote! {
+                #(#checks)*
+                #(#indices)*
+                #(#shared)*
+                #body
+                #result
+            },
+        )
+    }
+
+    /// A function with that body.
+    fn signature(&self, ident: &Ident, banner: &str, body: TokenStream) -> TokenStream {
         let limb = &self.limb;
         let bytes = usize::try_from(self.bytes()).expect("small");
         let mut parameters = Vec::new();
@@ -157,37 +227,14 @@ impl<'a> Printer<'a> {
                 ParameterKind::Value { .. } => parameters.push(quote!(#name: #limb)),
             }
         }
-        let checks = self.counts();
-        let indices = self.pointers.keys().map(|reg| {
-            let name = self.index(*reg);
-            quote!(let mut #name: usize = 0;)
-        });
-        let shared = self.shared.iter().map(|reg| {
-            let name = self.reg(*reg);
-            match reg.class {
-                crate::isa::row::RegClass::Portable => quote!(let mut #name: #limb = 0;),
-                _ => quote!(let mut #name: u64 = 0;),
-            }
-        });
-        let body = self.body(&self.func.body);
-        let (returns, result) = match self.func.returns {
-            Some(reg) => {
-                let name = self.reg(reg);
-                (quote!(-> #limb), quote!(#name))
-            }
-            None => (TokenStream::new(), TokenStream::new()),
-        };
+        let returns = self.func.returns.map(|_| quote!(-> #limb));
         // Line by line, as a person would write them.
         let docs = banner.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
         quote! {
             #(#[doc = #docs])*
             #[allow(clippy::all, unused_mut, unused_assignments, unused_variables, reason = "generated")]
             pub fn #ident(#(#parameters),*) #returns {
-                #(#checks)*
-                #(#indices)*
-                #(#shared)*
                 #body
-                #result
             }
         }
     }

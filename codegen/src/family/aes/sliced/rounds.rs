@@ -83,77 +83,115 @@ impl Rounds {
         }
     }
 
-    /// One round, with its key at a place.
-    fn round(&self, b: &mut Builder, state: State, step: u32, place: Place) -> State {
-        let (phase, last) = (self.phase(step), step == self.rounds);
+    /// The S-box, which begins each round.
+    fn substitute(&self, b: &mut Builder, state: State) -> State {
         match self.direction {
-            Direction::Encrypt => {
-                let state = sbox::FORWARD.apply(b, state);
-                let state = if last { state } else { layers::mix_columns(b, state, phase) };
-                let key = self.key(b, step, place);
-                sum(b, state, key)
+            Direction::Encrypt => sbox::FORWARD.apply(b, state),
+            Direction::Decrypt => sbox::BACKWARD.apply(b, state),
+        }
+    }
+
+    /// The rest of a round that is not the last, with its key at a place.
+    fn mix(&self, b: &mut Builder, state: State, step: u32, place: Place) -> State {
+        let phase = self.phase(step);
+        match (self.direction, self.form) {
+            (Direction::Encrypt, _) => {
+                let state = layers::mix_columns(b, state, phase);
+                self.add(b, state, step, place)
             }
-            Direction::Decrypt => {
-                let state = sbox::BACKWARD.apply(b, state);
-                // Canonical keys are mixed already.
-                let mix = |b: &mut Builder, state| if last { state } else { layers::inv_mix_columns(b, state, phase) };
-                let before = self.form == Form::Canonical;
-                let state = if before { mix(b, state) } else { state };
-                let key = self.key(b, step, place);
-                let state = sum(b, state, key);
-                if before { state } else { mix(b, state) }
+            // Their keys are mixed already.
+            (Direction::Decrypt, Form::Canonical) => {
+                let state = layers::inv_mix_columns(b, state, phase);
+                self.add(b, state, step, place)
+            }
+            (Direction::Decrypt, Form::Sliced) => {
+                let state = self.add(b, state, step, place);
+                layers::inv_mix_columns(b, state, phase)
             }
         }
     }
 
-    /// The rounds of these steps, all written out.
-    fn unrolled(&self, b: &mut Builder, mut state: State, steps: std::ops::RangeInclusive<u32>) -> State {
-        for step in steps {
-            let place = b.at(KEYS, self.keys, self.offset(step));
-            state = self.round(b, state, step, place);
-        }
-        state
+    /// The state with the round key of this step, at a place.
+    fn add(&self, b: &mut Builder, state: State, step: u32, place: Place) -> State {
+        let key = self.key(b, step, place);
+        sum(b, state, key)
+    }
+
+    /// The same with the key at its own place.
+    fn add_own(&self, b: &mut Builder, state: State, step: u32) -> State {
+        let place = b.at(KEYS, self.keys, self.offset(step));
+        self.add(b, state, step, place)
     }
 
     /// Four blocks through the cipher, with all rounds written out or in a loop of periods.
     pub fn cipher(&self, b: &mut Builder, blocks: [Block; 4], looped: bool) -> [Block; 4] {
         b.note("four blocks to the bits of their bytes");
         let state = layers::pack(b, blocks, self.phase(0));
-        let place = b.at(KEYS, self.keys, self.offset(0));
-        let key = self.key(b, 0, place);
-        let mut state = sum(b, state, key);
-        let trips = (self.rounds - 1) / PERIOD;
-        let mut next = 1;
-        if looped && trips > 1 {
-            state = self.periods(b, state, trips);
-            next += PERIOD * trips;
-        }
-        b.note("the rounds that no loop has done");
-        let state = self.unrolled(b, state, next..=self.rounds);
+        let state = self.add_own(b, state, 0);
+        let state = if looped && self.rounds > PERIOD { self.periods(b, state) } else { self.unrolled(b, state) };
+        b.note("the last round key");
+        let state = self.add_own(b, state, self.rounds);
         b.note("the bits to four blocks");
         layers::unpack(b, state, self.phase(self.rounds))
     }
 
-    /// Trips of four rounds from the first on.
-    fn periods(&self, b: &mut Builder, state: State, trips: u32) -> State {
+    /// From the first S-box to the last.
+    fn unrolled(&self, b: &mut Builder, mut state: State) -> State {
+        for step in 1..self.rounds {
+            b.note("the next round");
+            state = self.substitute(b, state);
+            let place = b.at(KEYS, self.keys, self.offset(step));
+            state = self.mix(b, state, step, place);
+        }
+        self.substitute(b, state)
+    }
+
+    /// The same in trips of four rounds, of which the last ends with the last S-box.
+    fn periods(&self, b: &mut Builder, state: State) -> State {
+        let last = (self.rounds - 1) % PERIOD + 1;
         let running = state.map(|word| copy(b, word));
-        let (at, count) = (b.gpr(), b.gpr());
-        // The place of the lowest key of the first trip.
-        let lowest = self.offset(1).min(self.offset(PERIOD));
-        let start = b.at(KEYS, self.keys, lowest);
-        b.lea(at, start);
-        b.mov_imm32(count, i64::from(trips));
-        b.counted(count, |b| {
-            let mut state = running;
-            b.note("four rounds");
-            for step in 1..=PERIOD {
-                let place = b.at(KEYS, at, self.offset(step) - lowest);
-                state = self.round(b, state, step, place);
-            }
+        let keep = |b: &mut Builder, state: State| {
             for (word, next) in running.into_iter().zip(state) {
                 b.p_copy(word, next);
             }
-            let trip = PERIOD as i32 * self.form.bytes();
+        };
+        // The lowest key of a trip's steps before `last`, and of the others, which the last trip does not have.
+        let (first_part, second_part) = if self.backwards() { (last - 1, PERIOD) } else { (1, last) };
+        let (first_part, second_part) = (self.offset(first_part), self.offset(second_part));
+        let trip = PERIOD as i32 * self.form.bytes();
+
+        let (at, trips) = (b.gpr(), b.gpr());
+        let start = b.at(KEYS, self.keys, first_part);
+        b.lea(at, start);
+        b.mov_imm32(trips, i64::from(self.rounds.div_ceil(PERIOD)));
+        b.counted(trips, |b| {
+            let (more, on) = (b.gpr(), b.gpr());
+            b.mov(more, trips);
+            b.sub_ri(more, 1);
+            let place = b.at(KEYS, at, second_part - first_part);
+            b.lea(on, place);
+            let mut state = running;
+            for step in 1..last {
+                b.note("the next round");
+                state = self.substitute(b, state);
+                let place = b.at(KEYS, at, self.offset(step) - first_part);
+                state = self.mix(b, state, step, place);
+            }
+            b.note("what may be the last S-box");
+            state = self.substitute(b, state);
+            keep(b, state);
+            b.when_nonzero(more, |b| {
+                let mut state = running;
+                for step in last..=PERIOD {
+                    b.note("the rest of the round, and others");
+                    if step > last {
+                        state = self.substitute(b, state);
+                    }
+                    let place = b.at(KEYS, on, self.offset(step) - second_part);
+                    state = self.mix(b, state, step, place);
+                }
+                keep(b, state);
+            });
             b.advance(KEYS, at, if self.backwards() { -trip } else { trip });
         });
         running
