@@ -67,6 +67,10 @@ pub fn aes(context: &Context<'_>, options: &SpeedOptions) -> Result<bool, Failur
             };
             progress.step();
             for (kernels, Speed { ops, seconds, ticks }) in [Kernels::Tuned, Kernels::Portable].into_iter().zip(pair) {
+                // Several messages side by side are work for the instructions, whatever the key is made for.
+                if kernels == Kernels::Portable && mode == AesMode::CbcEncryptMany {
+                    continue;
+                }
                 let ops_per_second = ops / seconds;
                 rows.push(Row {
                     primitive: "aes",
@@ -217,9 +221,7 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
         let mut operations: Vec<&str> = rows.iter().map(|row| row.operation).collect();
         operations.dedup();
         let mut columns = vec![Column::words("operation")];
-        columns.extend(sizes.iter().flat_map(|bytes| {
-            [Column::numbers(size(*bytes)), Column::numbers(if canvas.unicode { "× portable" } else { "x portable" })]
-        }));
+        columns.extend(sizes.iter().map(|bytes| Column::numbers(size(*bytes))));
         for operation in operations {
             columns[0].push(Tone::Plain, operation.replace('_', " "));
             for (index, bytes) in sizes.iter().enumerate() {
@@ -227,17 +229,17 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
                     let own = |row: &&&Row| row.operation == operation && row.bytes == *bytes && row.kernels == kernels;
                     rows.iter().find(own).map(|row| row.bytes_per_second)
                 };
-                let [tuned, times] = match (speed(Kernels::Tuned), speed(Kernels::Portable)) {
-                    (Some(tuned), Some(portable)) => {
-                        [format!("{:.0}", tuned / 1e6), format!("{:.1}", tuned / portable)]
-                    }
-                    _ => ["-".to_owned(), "-".to_owned()],
+                let times = if canvas.unicode { '×' } else { 'x' };
+                let cell = match (speed(Kernels::Tuned), speed(Kernels::Portable)) {
+                    (Some(tuned), Some(portable)) => format!("{:.0} {:>4.0}{times}", tuned / 1e6, tuned / portable),
+                    (Some(tuned), None) => format!("{:.0}      ", tuned / 1e6),
+                    (None, _) => "-".to_owned(),
                 };
-                columns[1 + 2 * index].push(Tone::Good, tuned);
-                columns[2 + 2 * index].push(Tone::Faint, times);
+                columns[1 + index].push(Tone::Plain, cell);
             }
         }
-        text += &format!("\nAES with {bits}-bit keys, {on}: MB/s of a call with so many bytes\n\n");
+        let what = "MB/s of calls with so many bytes, and how many times the portable code";
+        text += &format!("\nAES with {bits}-bit keys, {on}: {what}\n\n");
         text += &canvas.table(&columns);
     }
     text
@@ -297,7 +299,7 @@ mod tests {
         };
         let text = draw(&document, &Canvas::plain(100));
         assert!(text.contains("AES with 256-bit keys, 2 threads"), "{text}");
-        assert!(text.contains("operation   64 B  x portable  8 KiB  x portable"), "{text}");
-        assert!(text.contains("ctr        12000         6.0  12000         6.0"), "{text}");
+        assert!(text.contains("operation         64 B        8 KiB\n"), "{text}");
+        assert!(text.contains("ctr        12000    6x  12000    6x\n"), "{text}");
     }
 }
