@@ -30,6 +30,9 @@ const S2N_BIGNUM: [&str; 17] = [
     "generic/bignum_sub",
 ];
 
+/// RustCrypto's crates that are raced, each in two versions.
+const RUST_CRYPTO: [&str; 3] = ["aes", "cbc", "ctr"];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=KILN_PEERS_GMP_CPU");
@@ -40,10 +43,17 @@ fn main() {
         "kiln-peers is for x86-64 Linux, built where it runs: GMP is made for the CPU that builds it"
     );
     let sources = Sources::find();
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
+    // In the folder of the profile: Cargo gives this script another one for clippy, and these builds take minutes.
+    let own = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
+    let profile = own.ancestors().nth(3).expect("PROFILE/build/PACKAGE/out");
+    let out = profile.join("kiln-peers-libraries");
+    fs::create_dir_all(&out).expect("the target folder is ours");
     gmp(&sources.of("gmp-mpfr-sys"), &out);
     s2n_bignum(&sources.of("aws-lc-sys"));
     openssl(&out);
+    rust_crypto(&out);
+    println!("cargo::rustc-env=KILN_PEERS_RUST_CRYPTO={}", sources.versions(true));
+    println!("cargo::rustc-env=KILN_PEERS_RUST_CRYPTO_BEFORE={}", sources.versions(false));
 }
 
 /// Whether a build in `folder` was made with these words. Such a build takes minutes, and this script runs again for less.
@@ -59,7 +69,7 @@ fn is_made_now(folder: &Path, words: &str) {
 fn openssl(out: &Path) {
     let folder = out.join("openssl-build");
     if !is_made(&folder, openssl_src::version()) {
-        openssl_src::Build::new().build();
+        openssl_src::Build::new().out_dir(&folder).build();
         is_made_now(&folder, openssl_src::version());
     }
     println!("cargo::rustc-link-search=native={}", folder.join("install/lib").display());
@@ -86,6 +96,22 @@ impl Sources {
         let manifest = package.and_then(|package| package["manifest_path"].as_str());
         let manifest = manifest.unwrap_or_else(|| panic!("{name} is not in the lock file"));
         Path::new(manifest).parent().expect("a manifest is in a folder").to_owned()
+    }
+
+    /// The versions of RustCrypto's crates, of which the lock file has two each.
+    fn versions(&self, newest: bool) -> String {
+        let packages = self.0["packages"].as_array().expect("metadata has packages");
+        let version = |name: &&str| {
+            let own = packages.iter().filter(|package| package["name"] == **name);
+            let own = own.filter_map(|package| package["version"].as_str());
+            // By their numbers; what is behind a plus or a minus does not matter here.
+            let numbers = |version: &&str| {
+                version.split(['.', '+', '-']).map_while(|part| part.parse().ok()).collect::<Vec<u32>>()
+            };
+            let version = if newest { own.max_by_key(numbers) } else { own.min_by_key(numbers) };
+            format!("{name} {}", version.unwrap_or("?"))
+        };
+        RUST_CRYPTO.iter().map(version).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -151,6 +177,24 @@ fn s2n_bignum(package: &Path) {
         build.file(root.join("x86_att").join(name).with_extension("S"));
     }
     build.compile("kiln_peers_s2n_bignum");
+}
+
+/// RustCrypto's AES once more, as a shared library for the CPU at hand: what chooses at run time finds no VAES without AVX-512.
+fn rust_crypto(out: &Path) {
+    println!("cargo::rerun-if-changed=rust-crypto");
+    println!("cargo::rerun-if-changed=Cargo.lock");
+    let target = out.join("rust-crypto");
+    let mut command = Command::new(env::var_os("CARGO").expect("Cargo sets CARGO"));
+    command.args(["rustc", "--release", "--locked", "--lib", "--crate-type", "cdylib", "--features", "native"]);
+    command.args(["--package", "kiln-peers-rust-crypto", "--target-dir"]).arg(&target);
+    // What the program is built with, or looked at by, is not for it.
+    for name in ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_TARGET"] {
+        command.env_remove(name);
+    }
+    run(command.env("RUSTFLAGS", "-C target-cpu=native"));
+    let folder = target.join("release");
+    println!("cargo::rustc-link-search=native={}", folder.display());
+    println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
 }
 
 fn run(command: &mut Command) {

@@ -87,6 +87,8 @@ pub enum Kind {
     Mxcsr(u32, u32),
     /// The x87 state was changed; which part.
     X87(&'static str, u16, u16),
+    /// The upper half of this ymm register was not cleared.
+    UpperHalf(u8),
     /// There is no memory for the operands, so nothing was checked.
     NoMemory,
 }
@@ -103,6 +105,7 @@ impl Kind {
             | Kind::DirectionFlag
             | Kind::Mxcsr(..)
             | Kind::X87(..)
+            | Kind::UpperHalf(_)
             | Kind::NoMemory => true,
         }
     }
@@ -116,6 +119,7 @@ impl From<trampoline::Disturbed> for Kind {
             trampoline::Disturbed::DirectionFlag => Kind::DirectionFlag,
             trampoline::Disturbed::Mxcsr { expected, got } => Kind::Mxcsr(expected, got),
             trampoline::Disturbed::X87 { what, expected, got } => Kind::X87(what, expected, got),
+            trampoline::Disturbed::UpperHalf { ymm } => Kind::UpperHalf(ymm),
         }
     }
 }
@@ -132,6 +136,7 @@ impl fmt::Display for Kind {
             Kind::DirectionFlag => f.write_str("left the direction flag set"),
             Kind::Mxcsr(expected, got) => write!(f, "changed MXCSR: 0x{expected:x} became 0x{got:x}"),
             Kind::X87(what, expected, got) => write!(f, "changed the x87 {what}: 0x{expected:x} became 0x{got:x}"),
+            Kind::UpperHalf(ymm) => write!(f, "left something in the upper half of ymm{ymm}"),
             Kind::NoMemory => f.write_str("no memory for the operands"),
         }
     }

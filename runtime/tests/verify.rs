@@ -103,6 +103,17 @@ fn x87_state_is_watched() {
 }
 
 #[test]
+fn upper_halves_are_cleared() {
+    if !detect::native().cpu().features.contains(kiln_codegen::isa::feature::Feature::Avx2) {
+        return println!("skipped: no ymm registers here");
+    }
+    let dirty = report(DIRTIES_YMM, &Options::default());
+    assert!(dirty.failures.iter().all(|failure| failure.kind == Kind::UpperHalf(11)), "{dirty:?}");
+    assert_eq!(dirty.cases, 1, "a fault of state ends the check at once");
+    assert!(check(CLEARS_YMM, &Options::default()).is_ok());
+}
+
+#[test]
 fn an_ineligible_candidate_is_not_run() {
     let without = detect::native().without(
         ["avx512f", "avx512ifma"]

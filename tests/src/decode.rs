@@ -93,6 +93,19 @@ pub fn disassemble_first(bytes: &[u8], count: usize) -> Vec<String> {
     disassemble(&bytes[..usize::try_from(end).expect("an offset into the bytes")])
 }
 
+/// Where the pool is that the first `count` instructions of a function address, if they do: one offset from the entry.
+///
+/// # Panics
+/// When they address several places.
+pub fn pool_offset(bytes: &[u8], count: usize) -> Option<usize> {
+    let instructions = decode(bytes);
+    let addressing = instructions.iter().take(count).filter(|inst| inst.is_ip_rel_memory_operand());
+    let mut offsets: Vec<u64> = addressing.map(Instruction::ip_rel_memory_address).collect();
+    offsets.dedup();
+    assert!(offsets.len() <= 1, "one pool, not {offsets:x?}");
+    offsets.first().map(|offset| usize::try_from(*offset).expect("an offset behind the entry"))
+}
+
 /// The listing that [`disassemble`] must give for a function, made from its lines and our text.
 pub fn listing(func: &Func<Physical>) -> Vec<String> {
     let lines = func.lines();

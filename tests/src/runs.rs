@@ -70,3 +70,21 @@ fn buffer(bits: u32, value: &Value) -> Vec<u64> {
     words.extend([PAINT; CANARY]);
     words
 }
+
+/// Memory at a multiple of its size.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[repr(C, align(1024))]
+pub struct Memory(pub [u8; 1024]);
+
+/// Calls a function of one pointer on memory.
+///
+/// # Safety
+/// The entry must be code that takes one pointer, accesses nothing but the memory and keeps to System V, and this CPU must have
+/// the features that it needs.
+pub unsafe fn run_on(entry: Entry, memory: &mut Memory) {
+    // SAFETY: the caller vouches for the entry; the memory is this borrow's alone.
+    unsafe {
+        let function: extern "sysv64" fn(*mut u8) = core::mem::transmute(entry.address());
+        function(memory.0.as_mut_ptr());
+    }
+}

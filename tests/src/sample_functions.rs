@@ -142,6 +142,29 @@ pub fn long_jumps(filler: usize) -> Func<Physical> {
     function("test/long_jumps", body, vec![], Frame::default())
 }
 
+/// Two constants behind the code, one of them read from a subroutine: `(r[0], r[1]) = (a[0], a[1]) xor (c, c)`, returns d.
+pub fn constants() -> Func<Physical> {
+    let vector = reg(PReg::xmm(9));
+    let read = |disp| at(Space::Pool, R12, disp);
+    let body = vec![
+        base(Base::Pool, &[reg(R12)]),
+        xmm(Sse2::MovdquLoad, &[vector, at(Space::Argument(1), RSI, 0)]),
+        xmm(Sse2::Pxor, &[vector, read(32)]),
+        xmm(Sse2::MovdquStore, &[at(Space::Argument(0), RDI, 0), vector]),
+    ];
+    let sub = vec![base(Base::Load, &[reg(RAX), read(8)])];
+    let frame = Frame { saved: vec![R12], slots: 0, spills: 0 };
+    let body = vec![Node::Block(body), Node::Call(SubId(0))];
+    let mut func = function("test/constants", body, vec![vec![Node::Block(sub)]], frame);
+    func.pool = [[0x11; 32], [0xf0; 32]].concat();
+    func
+}
+
+/// One function of these instructions, which is not for running.
+pub fn listed(name: &str, insts: Vec<Inst<PReg>>) -> Func<Physical> {
+    function(name, vec![Node::Block(insts)], vec![], Frame::default())
+}
+
 /// A saved register, a frame, and a subroutine that loads `a[0]`: a place to fault, to be stopped or to be sampled in.
 pub fn load_in_subroutine() -> Func<Physical> {
     let load = base(Base::Load, &[reg(RAX), at(Space::Argument(1), RSI, 0)]);

@@ -1,10 +1,10 @@
 //! Does a whole function's machine code hold its instructions, in order, with every jump to the right one?
 
 use kiln_codegen::backend::asm_text::{Style, lines};
-use kiln_codegen::backend::machine::assemble;
-use kiln_tests::decode::listing;
+use kiln_codegen::backend::machine::{assemble, assemble_parts};
+use kiln_tests::decode::{disassemble_first, listing, pool_offset};
 use kiln_tests::disassemble;
-use kiln_tests::sample_functions::{carry_chain, every_node, long_jumps};
+use kiln_tests::sample_functions::{carry_chain, constants, every_node, long_jumps};
 use kiln_tests::tools::{Scratch, found, gnu_assemble};
 
 #[test]
@@ -14,6 +14,21 @@ fn every_kind_of_node() {
         assert_eq!(disassemble(&bytes), listing(&func), "{}", func.name);
         assert_eq!(assemble(&func).as_ref(), Ok(&bytes), "the same bytes each time");
     }
+}
+
+#[test]
+fn constants_lie_behind_the_code() {
+    let func = constants();
+    let (bytes, length) = assemble_parts(&func).expect("a fitting function");
+    let wanted = listing(&func);
+    assert_eq!(disassemble(&bytes[..length]), wanted);
+    let start = pool_offset(&bytes, wanted.len()).expect("the pool is addressed");
+    assert_eq!(start, length.next_multiple_of(32));
+    assert!(bytes[length..start].iter().all(|byte| *byte == 0xcc), "the gap traps");
+    assert_eq!(bytes[start..], func.pool);
+    // Without constants there is nothing behind the code.
+    let (bytes, length) = assemble_parts(&every_node()).expect("a fitting function");
+    assert_eq!(bytes.len(), length);
 }
 
 #[test]
@@ -33,7 +48,7 @@ fn jumps_at_the_edge_of_their_short_form() {
 #[test]
 fn gnu_as_lays_the_text_out_alike() {
     let fillers = (100..150).map(long_jumps);
-    let funcs: Vec<_> = [every_node(), carry_chain(16)].into_iter().chain(fillers).collect();
+    let funcs: Vec<_> = [every_node(), carry_chain(16), constants()].into_iter().chain(fillers).collect();
     if !found(&["as", "objcopy"], funcs.len()) {
         return;
     }
@@ -41,8 +56,10 @@ fn gnu_as_lays_the_text_out_alike() {
     for func in &funcs {
         let text = lines(func, Style::ASSEMBLER);
         let theirs = gnu_assemble(&scratch, &text, &scratch.file("text.o"));
-        assert_eq!(disassemble(&theirs), listing(func), "{}", func.name);
-        let ours = assemble(func).expect("a fitting function");
+        let wanted = listing(func);
+        assert_eq!(disassemble_first(&theirs, wanted.len()), wanted, "{}", func.name);
+        let (ours, length) = assemble_parts(func).expect("a fitting function");
+        assert_eq!(ours[length..], theirs[length..], "{}: the pool", func.name);
         assert_eq!(ours.len(), theirs.len(), "{}: bytes, and GNU as's", func.name);
     }
 }

@@ -2,7 +2,7 @@
 //! from a seed? Whoever sweeps, or puts a spec in a folder, gets such variants.
 
 use kiln_codegen::compile::compile;
-use kiln_codegen::family::{Knob, contract};
+use kiln_codegen::family::{Knob, strategies};
 use kiln_codegen::spec::{SourceFile, Specs};
 use kiln_runtime::detect::native;
 use kiln_runtime::verify::{Depth, Lengths, Options, Rejected, known, verify};
@@ -20,6 +20,10 @@ fn list(knob: Knob) -> &'static str {
         Knob::Overlap => "overlap = [0, 3]",
         Knob::Block => "block = [1, 3, 16]",
         Knob::Split => "split = [0, 1, 2]",
+        Knob::Blocks => "blocks = [1, 3, 7, 14]",
+        Knob::Rounds => "rounds = [\"looped\", \"unrolled\"]",
+        Knob::RoundKeys => "round_keys = [\"memory\", \"registers\"]",
+        Knob::Xor => "xor = [\"apart\", \"folded\"]",
     }
 }
 
@@ -31,7 +35,7 @@ fn odd(name: &str, schedule: &str) -> SourceFile {
         let lists: Vec<&str> = strategy.knobs.iter().map(|knob| list(*knob)).collect();
         format!("[[strategy]]\nname = \"{}\"\n{}\nschedule = [\"{schedule}\"]\n", strategy.word, lists.join("\n"))
     };
-    let strategies: Vec<String> = contract(name).expect("a contract").strategies.iter().map(strategy).collect();
+    let strategies: Vec<String> = strategies(name).iter().map(strategy).collect();
     SourceFile { path: format!("{name}.toml"), bytes: format!("{head}{}", strategies.join("\n")).into_bytes() }
 }
 

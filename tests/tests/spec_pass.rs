@@ -66,6 +66,12 @@ fn every_kernel_is_read_as_written() {
             assert_eq!(equal, words(raw, "may_equal"));
             match &argument.kind {
                 ArgumentKind::Limbs { length } => assert_eq!(Some(length.to_string().as_str()), raw["limbs"].as_str()),
+                ArgumentKind::Bytes { align, .. } => {
+                    // Lengths have the numbers of the key's size in them: other tests know those.
+                    assert!(raw["bytes"].as_str().is_some());
+                    let wanted = raw.get("align").and_then(|align| align.as_integer()).unwrap_or(1);
+                    assert_eq!(i64::from(*align), wanted);
+                }
                 ArgumentKind::Count { min, max } => {
                     let count = |key: &str| raw["count"][key].as_integer().map(|number| number as u64);
                     assert_eq!((Some(*min), Some(*max)), (count("min"), count("max")));
@@ -84,6 +90,7 @@ fn every_kernel_is_read_as_written() {
                 ("overlap", &strategy.overlap),
                 ("block", &strategy.block),
                 ("split", &strategy.split),
+                ("blocks", &strategy.blocks),
             ];
             for (key, list) in lists {
                 let read: Vec<u64> = list.iter().map(|item| item.value.into()).collect();

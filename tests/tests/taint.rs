@@ -223,6 +223,29 @@ fn a_secret_does_not_escape() {
     assert_eq!(escape(0), []);
 }
 
+#[test]
+fn constants_are_public_and_what_they_are_mixed_with_stays_as_it_was() {
+    let mixed = |secret: bool| {
+        leaks(|b, args| {
+            let (base, x) = (b.gpr(), b.xmm());
+            let offset = b.constant(&[7; 16]);
+            b.pool(base);
+            let (constant, to) = (b.pooled(base, offset), b.at(1, args.public, 0));
+            if secret {
+                b.vmovq_in_x(x, args.s);
+            } else {
+                b.vpxor_x(x, x, x);
+            }
+            b.vpaddq_x(x, x, constant);
+            b.vmovdqu_store_x(to, x);
+            b.load(args.n, constant);
+            b.when_nonzero(args.n, |b| b.not(args.n));
+        })
+    };
+    assert_eq!(mixed(false), []);
+    assert_eq!(mixed(true), [Rule::Escape(1)]);
+}
+
 /// Memory that may be a secret's own is as secret.
 #[test]
 fn equal_pointers_share_their_secrecy() {

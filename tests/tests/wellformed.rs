@@ -424,6 +424,153 @@ fn emms_follows_mmx() {
 }
 
 #[test]
+fn vzeroupper_follows_256_bits() {
+    let wide = |b: &mut Builder, args: &Arguments| {
+        let (y, place) = (b.ymm(), b.at(1, args.a, 0));
+        b.vmovdqu_load_y(y, place);
+        y
+    };
+    let only = |b: &mut Builder, args: &Arguments| {
+        wide(b, args);
+    };
+    assert_eq!(broken(only), [Rule::NoVzeroupper]);
+    let ills = broken(|b, args| {
+        wide(b, args);
+        b.when_nonzero(args.n, |b| b.vzeroupper());
+    });
+    assert_eq!(ills, [Rule::NoVzeroupper]);
+    let fine = broken(|b, args| {
+        b.when_nonzero(args.n, |b| only(b, args));
+        b.vzeroupper();
+    });
+    assert_eq!(fine, []);
+    assert_eq!(broken(|b, _| b.vzeroupper()), [Rule::NeedlessVzeroupper]);
+    // 128 bits in a VEX encoding leave nothing above.
+    let narrow = |b: &mut Builder, args: &Arguments| {
+        let (x, place) = (b.xmm(), b.at(1, args.a, 0));
+        b.vmovdqu_load_x(x, place);
+        b.vpaddq_x(x, x, place);
+    };
+    assert_eq!(broken(narrow), []);
+    // What vzeroupper cleared half of is whole again when it is written.
+    let after = |written: bool| {
+        let mut low = None;
+        let ills = broken(|b, args| {
+            let (y, place) = (wide(b, args), b.at(0, args.r, 0));
+            low = Some(y);
+            b.vzeroupper();
+            b.vmovdqu_store_x(place, y.low());
+            if written {
+                b.vpaddq_x(y.low(), y.low(), y.low());
+            }
+            b.vmovdqu_store_y(place, y);
+        });
+        (ills, low.expect("built"))
+    };
+    let (ills, y) = after(false);
+    assert_eq!(ills, [Rule::UpperHalf(Name::Virtual(y.0))]);
+    assert_eq!(after(true).0, []);
+}
+
+#[test]
+fn vector_instructions_have_one_encoding() {
+    let mixed = |legacy_first: bool| {
+        broken(|b, args| {
+            let (x, place) = (b.xmm(), b.at(1, args.a, 0));
+            if legacy_first {
+                b.movdqu_load(x, place);
+                b.vpaddq_x(x, x, x);
+            } else {
+                b.vmovdqu_load_x(x, place);
+                b.when_nonzero(args.n, |b| b.aesenc(x, x));
+            }
+        })
+    };
+    assert_eq!(mixed(true), [Rule::MixedEncodings]);
+    assert_eq!(mixed(false), [Rule::MixedEncodings]);
+    // MMX and what is VEX-encoded on general registers go with either.
+    let fine = broken(|b, args| {
+        let (x, m) = (b.xmm(), b.mmx());
+        b.movd_in(m, args.n);
+        b.movq_in_x(x, args.n);
+        b.rorx(args.n, args.n, 3);
+        b.emms();
+    });
+    assert_eq!(fine, []);
+}
+
+#[test]
+fn aligned_operands_are_known_to_be() {
+    let reads = |promised: u32, space: Space, disp: i32| {
+        let mut b = Builder::new("test", 64);
+        let a = b.parameter("a", READ, true, &[]);
+        b.parameter("r", BOTH, true, &[]);
+        let n = b.parameter("n", COUNT, false, &[]);
+        b.aligned(0, promised);
+        b.constant(&[1; 32]);
+        let (x, pool) = (b.xmm(), b.gpr());
+        b.pool(pool);
+        b.movq_in_x(x, n);
+        let base = if space == Space::Pool { pool } else { a };
+        b.pxor_x(x, typed::Place(Mem { space, base: base.0, index: None, disp }));
+        rules(&b.finish(None, None))
+    };
+    assert_eq!(reads(16, Space::Argument(0), 0), []);
+    assert_eq!(reads(64, Space::Argument(0), 0), []);
+    assert_eq!(reads(8, Space::Argument(0), 0), [Rule::Misaligned(16)]);
+    assert_eq!(reads(1, Space::Pool, 16), []);
+    assert_eq!(reads(1, Space::Pool, 8), [Rule::Misaligned(16)]);
+    assert_eq!(reads(12, Space::Argument(0), 0), [Rule::Parameter(0), Rule::Misaligned(16)]);
+}
+
+#[test]
+fn the_pool_is_read_inside_its_bytes() {
+    let access = |disp: i32, write: bool| {
+        broken(|b, args| {
+            let base = b.gpr();
+            b.constant(&[1, 2, 3]);
+            b.pool(base);
+            let place = b.pooled(base, disp);
+            if write {
+                b.store(place, args.n);
+            } else {
+                b.load(args.n, place);
+            }
+        })
+    };
+    assert_eq!(access(0, false), []);
+    assert_eq!(access(24, false), [], "a constant is padded");
+    for disp in [-8, 25, 32] {
+        assert_eq!(access(disp, false), [Rule::PoolBounds(disp)]);
+    }
+    assert_eq!(access(0, true), [Rule::PoolWritten]);
+    // Only `pool` gives its address, and copies keep it.
+    let ills = broken(|b, args| {
+        b.constant(&[1]);
+        let place = b.pooled(args.r, 0);
+        b.load(args.n, place);
+    });
+    assert_eq!(ills, [Rule::Space]);
+    let fine = broken(|b, args| {
+        let (base, copy) = (b.gpr(), b.gpr());
+        b.constant(&[1]);
+        b.pool(base);
+        b.mov(copy, base);
+        let place = b.pooled(copy, 0);
+        b.load(args.n, place);
+    });
+    assert_eq!(fine, []);
+    let ills = broken(|b, args| {
+        let base = b.gpr();
+        b.constant(&[1; 64]);
+        b.pool(base);
+        let mem = Mem { space: Space::Pool, base: base.0, index: Some((args.n.0, 1)), disp: 0 };
+        b.load(args.n, typed::Place(mem));
+    });
+    assert_eq!(ills, [Rule::PoolBounds(0)]);
+}
+
+#[test]
 fn subroutines_are_pinned_and_end() {
     let ills = broken(|b, args| {
         let sub = b.subroutine(|b| b.inc(args.n));

@@ -1,5 +1,5 @@
-//! One kernel at one n: a race among Kiln's variants for who comes to the final, then one interleaved race of the finalists
-//! and the peers, on the same buffers, in which nobody leaves.
+//! A bout: a race among Kiln's variants for who comes to the final, then one interleaved race of the finalists and the peers,
+//! on the same buffers, in which nobody leaves.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,29 @@ use kiln_runtime::race::{Bench, Budget, Entrant, Measured, Rules, Sample, Unlimi
 use kiln_runtime::timer::{Clock, Core, SystemClock};
 use kiln_runtime::verify::{Arena, NoMemory, Verified};
 
-/// Kiln's variants of each sort (any n, this n alone) that come to the final.
-const FINALISTS: usize = 4;
+use crate::args::Measuring;
+
 /// Seed of operands and rotations.
 const SEED: u64 = 0x4b69_6c6e;
 
 /// How long a final lasts.
 #[derive(Clone, Copy, Debug)]
-pub enum Length {
+pub struct Length {
     /// Rounds that count.
-    Rounds(u32),
-    /// Time.
-    Time(Duration),
+    rounds: usize,
+    /// No longer than this.
+    time: Option<Duration>,
+    /// Microseconds in a window.
+    window: u64,
+}
+
+impl Length {
+    /// That of one pass.
+    pub fn new(asked: &Measuring) -> Length {
+        let time = asked.seconds.map(|seconds| Duration::from_secs_f64(seconds / f64::from(asked.passes)));
+        let rounds = if time.is_some() { 100_000 } else { asked.rounds as usize };
+        Length { rounds, time, window: asked.window }
+    }
 }
 
 /// What a race was like.
@@ -40,76 +51,83 @@ impl Bout {
     }
 }
 
-/// The variants that come to the final: the fastest that serve every n, and the fastest that serve this one alone.
+/// The variants that come to the final: the `most` fastest of those that serve every n, and of those that serve this one
+/// alone.
 pub fn finalists<'a>(
     kernel: &'static Kernel,
     n: u64,
-    variants: &'a [Verified],
+    mut variants: Vec<&'a Verified>,
+    most: usize,
     clock: &SystemClock,
 ) -> Result<Vec<&'a Verified>, NoMemory> {
-    let variants: Vec<&Verified> = variants.iter().filter(|variant| variant.serves(n)).collect();
-    let rules = Rules { finalists: FINALISTS, ..Rules::new(clock.microsecond(), clock.step(), SEED ^ n) };
+    variants.retain(|variant| variant.serves(n));
+    let rules = Rules { finalists: most, ..Rules::new(clock.microsecond(), clock.step(), SEED ^ n) };
     // Each sort has a race of its own: in one, whoever loses to the other sort leaves before the order is known.
     let mut chosen = Vec::new();
     for generic in [true, false] {
         let field: Vec<&Verified> =
             variants.iter().copied().filter(|variant| variant.candidate().exact().is_none() == generic).collect();
-        if field.len() <= FINALISTS {
+        if field.len() <= most {
             chosen.extend(field);
             continue;
         }
-        let bout = run(kernel, n, &field, clock, &rules, &mut Unlimited)?;
+        let entrants = entrants(&field);
+        let arena = Arena::for_timing(kernel, n, SEED ^ n, None)?;
+        let outcome = race(&mut Timed { arena, contenders: &field, clock }, &entrants, &rules, &mut Unlimited);
         let mut order: Vec<(f64, &Verified)> =
-            bout.measured.iter().zip(field).filter_map(|(measured, who)| Some((measured.time?, who))).collect();
+            outcome.measured.iter().zip(field).filter_map(|(measured, who)| Some((measured.time?, who))).collect();
         order.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        chosen.extend(order.into_iter().take(FINALISTS).map(|(_, who)| who));
+        chosen.extend(order.into_iter().take(most).map(|(_, who)| who));
     }
     Ok(chosen)
 }
 
-/// The final: everyone to the end. `seed` is for the order in the rounds.
+/// The final of a kernel: everyone to the end. `seed` is for the order in the rounds.
 pub fn last(
     kernel: &'static Kernel,
     n: u64,
     contenders: &[&Verified],
     clock: &SystemClock,
-    window: u64,
     length: Length,
     seed: u64,
 ) -> Result<Bout, NoMemory> {
-    let rounds = match length {
-        Length::Rounds(rounds) => rounds as usize,
-        Length::Time(_) => 100_000,
-    };
+    let arena = Arena::for_timing(kernel, n, SEED ^ n, None)?;
+    Ok(to_the_end(&mut Timed { arena, contenders, clock }, &entrants(contenders), clock, length, n ^ seed << 16))
+}
+
+/// A race in which nobody leaves.
+pub fn to_the_end(bench: &mut dyn Bench, entrants: &[Entrant], clock: &SystemClock, length: Length, seed: u64) -> Bout {
     let rules = Rules {
-        window: clock.microsecond().saturating_mul(window).max(clock.step().saturating_mul(40)),
+        window: clock.microsecond().saturating_mul(length.window).max(clock.step().saturating_mul(40)),
         cuts: [(1, f64::INFINITY); 3],
         finalists: usize::MAX,
-        final_rounds: (rounds, rounds),
-        clear_rounds: rounds,
-        ..Rules::new(clock.microsecond(), clock.step(), SEED.rotate_left(32) ^ n ^ seed.rotate_left(16))
+        final_rounds: (length.rounds, length.rounds),
+        clear_rounds: length.rounds,
+        ..Rules::new(clock.microsecond(), clock.step(), SEED.rotate_left(32) ^ seed)
     };
-    match length {
-        Length::Rounds(_) => run(kernel, n, contenders, clock, &rules, &mut Unlimited),
-        Length::Time(time) => run(kernel, n, contenders, clock, &rules, &mut Until(Instant::now() + time)),
+    let outcome = match length.time {
+        None => race(bench, entrants, &rules, &mut Unlimited),
+        Some(time) => race(bench, entrants, &rules, &mut Until(Instant::now() + time)),
+    };
+    Bout { measured: outcome.measured, calls: outcome.calls, thrown: outcome.thrown }
+}
+
+/// One window of a contender: some calls that are not timed, then those that are. With dozens of contenders nobody's code and
+/// branches are still at hand from the round before: they are fetched before the clock is read, for all alike.
+pub fn window(clock: &SystemClock, calls: u32, mut repeat: impl FnMut(u32)) -> Sample {
+    repeat(calls / 8 + 1);
+    let begin = clock.read();
+    repeat(calls);
+    let end = clock.read();
+    Sample {
+        time: end.time.checked_sub(begin.time),
+        core: if begin.core == end.core { begin.core } else { Core::Changed },
     }
 }
 
-fn run(
-    kernel: &'static Kernel,
-    n: u64,
-    contenders: &[&Verified],
-    clock: &SystemClock,
-    rules: &Rules,
-    budget: &mut dyn Budget,
-) -> Result<Bout, NoMemory> {
-    let arena = Arena::for_timing(kernel, n, SEED ^ n, None)?;
-    let entrants: Vec<Entrant> = contenders
-        .iter()
-        .map(|who| Entrant { generic: who.candidate().exact().is_none(), ..Entrant::default() })
-        .collect();
-    let outcome = race(&mut Timed { arena, contenders, clock }, &entrants, rules, budget);
-    Ok(Bout { measured: outcome.measured, calls: outcome.calls, thrown: outcome.thrown })
+fn entrants(contenders: &[&Verified]) -> Vec<Entrant> {
+    let entrant = |who: &&Verified| Entrant { generic: who.candidate().exact().is_none(), ..Entrant::default() };
+    contenders.iter().map(entrant).collect()
 }
 
 struct Until(Instant);
@@ -132,15 +150,6 @@ impl Bench for Timed<'_> {
         let Some(verified) = self.contenders.get(candidate) else {
             return Sample { time: None, core: Core::Unknown };
         };
-        // With dozens of contenders nobody's code and branches are still at hand from the round before: they are fetched
-        // before the clock is read, for all alike.
-        self.arena.repeat(verified, calls / 8 + 1);
-        let begin = self.clock.read();
-        self.arena.repeat(verified, calls);
-        let end = self.clock.read();
-        Sample {
-            time: end.time.checked_sub(begin.time),
-            core: if begin.core == end.core { begin.core } else { Core::Changed },
-        }
+        window(self.clock, calls, |calls| self.arena.repeat(verified, calls))
     }
 }

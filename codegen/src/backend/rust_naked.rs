@@ -64,7 +64,6 @@ fn unsigned(bits: u32) -> TokenStream {
         8 => quote!(u8),
         32 => quote!(u32),
         64 => quote!(u64),
-        128 => quote!(u128),
         _ => panic!("no Rust type of {bits} bits in a signature"),
     }
 }

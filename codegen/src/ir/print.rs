@@ -224,6 +224,35 @@ mod tests {
     use crate::isa::row::{CO, RCX, RDX};
 
     #[test]
+    fn vectors_and_constants() {
+        let mut b = Builder::new("test/constants", 64);
+        let kind =
+            ParameterKind::Pointer { element_bytes: 8, length: Length::fixed(4), reads: true, writes: true, cursor: 0 };
+        let p = b.parameter("p", kind, false, &[]);
+        b.aligned(0, 32);
+        let (base, y) = (b.gpr(), b.ymm());
+        let offset = b.constant(&[1, 2]);
+        b.pool(base);
+        let (place, constant) = (b.at(0, p, 0), b.pooled(base, offset));
+        b.vmovdqu_load_y(y, place);
+        b.vpaddq_x(y.low(), y.low(), constant);
+        b.vextracti128(place, y, 1);
+        let expected = "\
+func test/constants, limbs of 64 bits
+    p in v0:gpr: 4 elements of 8 bytes, read and written, cursor 0, aligned to 32
+body:
+    lea v1:gpr, pool
+    vmovdqu v2:ymm, ymmword p[v0:gpr]
+    vpaddq v2:xmm, v2:xmm, xmmword pool[v1:gpr]
+    vextracti128 xmmword p[v0:gpr], v2:ymm, 1
+pool:
+    01 02 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+    00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+";
+        assert_eq!(text(&b.finish(None, None), Show::default()), expected);
+    }
+
+    #[test]
     fn the_text_is_this() {
         let mut b = Builder::new("test/print", 64);
         let kind =

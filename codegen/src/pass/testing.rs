@@ -343,6 +343,7 @@ impl Machine {
             "vmovdqa" | "vmovdqu" | "vmovd" | "vmovq" => self.read_halves(inst, 1),
             "vpxor" => each(|a, b| a ^ b),
             "vpaddq" => each(u64::wrapping_add),
+            "vpsubq" => each(u64::wrapping_sub),
             "vpmuludq" => each(|a, b| u64::from(a as u32) * u64::from(b as u32)),
             "vzeroupper" => return self.upper.clear(),
             other => panic!("{other} is not in the test programs"),

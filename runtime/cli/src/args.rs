@@ -73,6 +73,9 @@ pub enum Command {
         #[arg(value_name = "KERNEL")]
         kernels: Vec<String>,
     },
+    /// Measure whole primitives: operations a second with the tuned kernels, and against the portable ones
+    #[command(subcommand)]
+    Speed(SpeedCommand),
     /// Describe the CPU: features, what is hidden and why, the timer
     Cpu,
     /// Work on spec files
@@ -88,6 +91,97 @@ pub enum Command {
         #[arg(long)]
         seed: u64,
     },
+}
+
+/// The primitives that are measured.
+#[derive(Debug, Subcommand)]
+pub enum SpeedCommand {
+    /// AES in its modes, in place, through the public API
+    Aes(SpeedOptions),
+}
+
+/// What is measured, and how long.
+#[derive(Debug, clap::Args)]
+pub struct SpeedOptions {
+    /// Sizes of the key [default: all]
+    #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = ["128", "192", "256"])]
+    bits: Vec<String>,
+    /// Modes [default: all]
+    #[arg(long, value_name = "MODE", value_delimiter = ',')]
+    modes: Vec<AesMode>,
+    /// Bytes of a call, multiples of 128 up to 1 GiB; or 64 [default: 64,256,1024,8192,65536]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = bytes)]
+    bytes: Vec<usize>,
+    /// Time for each row of the table
+    #[arg(long, value_name = "S", default_value_t = 0.1, value_parser = seconds)]
+    pub seconds: f64,
+    /// Threads that work at once, each on a buffer of its own, with one key
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = threads)]
+    pub threads: usize,
+}
+
+impl SpeedOptions {
+    /// Sizes of the key.
+    pub fn bits(&self) -> Vec<u32> {
+        let given: Vec<u32> = self.bits.iter().filter_map(|bits| bits.parse().ok()).collect();
+        if given.is_empty() { vec![128, 192, 256] } else { given }
+    }
+
+    /// Modes.
+    pub fn modes(&self) -> Vec<AesMode> {
+        if self.modes.is_empty() { AesMode::ALL.to_vec() } else { self.modes.clone() }
+    }
+
+    /// Bytes of a call.
+    pub fn bytes(&self) -> Vec<usize> {
+        if self.bytes.is_empty() { vec![64, 256, 1024, 8192, 65_536] } else { self.bytes.clone() }
+    }
+}
+
+/// What is done with AES.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AesMode {
+    /// Blocks one by one
+    EcbEncrypt,
+    /// And back
+    EcbDecrypt,
+    /// Cipher block chaining
+    CbcEncrypt,
+    /// Eight messages side by side, in calls of at least a block each
+    CbcEncryptMany,
+    /// And back
+    CbcDecrypt,
+    /// Counter mode, 128 bits
+    Ctr,
+}
+
+impl AesMode {
+    /// All of them.
+    pub const ALL: [AesMode; 6] = [
+        AesMode::EcbEncrypt,
+        AesMode::EcbDecrypt,
+        AesMode::CbcEncrypt,
+        AesMode::CbcEncryptMany,
+        AesMode::CbcDecrypt,
+        AesMode::Ctr,
+    ];
+
+    /// The word in documents.
+    pub const fn word(self) -> &'static str {
+        match self {
+            AesMode::EcbEncrypt => "ecb_encrypt",
+            AesMode::EcbDecrypt => "ecb_decrypt",
+            AesMode::CbcEncrypt => "cbc_encrypt",
+            AesMode::CbcEncryptMany => "cbc_encrypt_many",
+            AesMode::CbcDecrypt => "cbc_decrypt",
+            AesMode::Ctr => "ctr",
+        }
+    }
+
+    /// The word for people.
+    pub fn words(self) -> String {
+        self.word().replace('_', " ")
+    }
 }
 
 /// The commands on spec files.
@@ -128,6 +222,22 @@ impl Form {
     }
 }
 
+fn bytes(word: &str) -> Result<usize, String> {
+    let bytes: usize = word.parse().map_err(|error: std::num::ParseIntError| error.to_string())?;
+    let whole = bytes == 64 || bytes > 0 && bytes.is_multiple_of(128) && bytes <= 1 << 30;
+    if whole { Ok(bytes) } else { Err("not a multiple of 128 from 128 to 1073741824, nor 64".to_owned()) }
+}
+
+fn seconds(word: &str) -> Result<f64, String> {
+    let seconds: f64 = word.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    if (0.001..=86_400.0).contains(&seconds) { Ok(seconds) } else { Err("not from 0.001 to 86400".to_owned()) }
+}
+
+fn threads(word: &str) -> Result<usize, String> {
+    let threads: usize = word.parse().map_err(|error: std::num::ParseIntError| error.to_string())?;
+    if (1..=1024).contains(&threads) { Ok(threads) } else { Err("not from 1 to 1024".to_owned()) }
+}
+
 fn seed(word: &str) -> Result<u64, std::num::ParseIntError> {
     match word.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
@@ -154,7 +264,7 @@ mod tests {
 
     #[test]
     fn wrong_words_are_refused() {
-        let lines: [&[&str]; 8] = [
+        let lines: [&[&str]; 14] = [
             &["kiln"],
             &["kiln", "tun"],
             &["kiln", "tune", "--budget", "0"],
@@ -163,6 +273,12 @@ mod tests {
             &["kiln", "verify", "--cases", "99999999999"],
             &["kiln", "show"],
             &["kiln", "show", "a/b", "--as", "c"],
+            &["kiln", "speed"],
+            &["kiln", "speed", "aes", "--bits", "129"],
+            &["kiln", "speed", "aes", "--bytes", "100"],
+            &["kiln", "speed", "aes", "--seconds", "0"],
+            &["kiln", "speed", "aes", "--threads", "0"],
+            &["kiln", "speed", "aes", "--modes", "ofb"],
         ];
         for line in lines {
             assert!(Args::try_parse_from(line).is_err(), "{line:?}");

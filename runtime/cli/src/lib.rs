@@ -27,7 +27,7 @@ use kiln_runtime::detect::{self, Native};
 use kiln_runtime::settings::Settings;
 use serde::Serialize;
 
-use crate::args::{Args, Command, SpecCommand};
+use crate::args::{Args, Command, SpecCommand, SpeedCommand};
 use crate::canvas::{Canvas, Tone};
 use crate::check::Extent;
 use crate::failure::Failure;
@@ -144,6 +144,7 @@ fn carry_out(args: Args, hooks: &Hooks) -> Result<bool, Failure> {
         Command::Show { variant, form } => command::show::run(&context, &variant, form),
         Command::Verify { kernels, cases, seed } => command::verify::run(&context, &kernels, cases, seed),
         Command::Explain { kernels } => command::explain::run(&context, &kernels),
+        Command::Speed(SpeedCommand::Aes(options)) => command::speed::aes(&context, &options),
         Command::Cpu => command::cpu::run(&context),
         Command::Spec(SpecCommand::Check { paths }) => command::spec::check(&context, &paths),
         Command::Spec(SpecCommand::Schema) => command::spec::schema(&context),

@@ -41,6 +41,11 @@ impl Pattern {
 
     fn draw(self, random: &mut Random, limbs: usize, bits: u32) -> Vec<u64> {
         let mask = mask(bits);
+        if bits == 8 && self != Pattern::SingleBit {
+            // Eight bytes of each word: buffers are long, and drawing them is most of the work.
+            let words = self.draw(random, limbs.div_ceil(8), 64);
+            return words.into_iter().flat_map(u64::to_le_bytes).map(u64::from).take(limbs).collect();
+        }
         match self {
             Pattern::Zeros => vec![0; limbs],
             Pattern::Ones => vec![mask; limbs],

@@ -1,12 +1,16 @@
 //! Calls a function the way a hostile compiler would: every callee-saved register, the direction flag, MXCSR and the
-//! x87 stack hold known values before, and are recorded after.
+//! x87 stack hold known values before, and are recorded after; so are the upper halves of the ymm registers, which are 0
+//! before, where there are any.
 //!
 //! Unsafe cannot be avoided: this is assembly. It is the only assembly of the runtime.
 
 use core::ffi::c_void;
 use core::mem::offset_of;
 
+use kiln_codegen::isa::feature::Feature;
 use kiln_kernels::catalogue::Entry;
+
+use crate::detect::native;
 
 /// Most integer arguments that System V passes in registers.
 pub(super) const MAX_ARGUMENTS: usize = 6;
@@ -38,6 +42,7 @@ pub(super) enum Disturbed {
     DirectionFlag,
     Mxcsr { expected: u32, got: u32 },
     X87 { what: &'static str, expected: u16, got: u16 },
+    UpperHalf { ymm: u8 },
 }
 
 #[repr(C)]
@@ -51,6 +56,9 @@ struct Frame {
     mxcsr_in: u32,
     mxcsr_out: u32,
     mxcsr_caller: u32,
+    /// Whether there are ymm registers, and their upper halves.
+    avx: u32,
+    upper_after: [[u8; 16]; 16],
     /// Whether the x87 registers hold values.
     x87_live: u32,
     /// Whether `x87_before` is such a state already.
@@ -81,6 +89,8 @@ impl Trampoline {
                 mxcsr_in: MXCSR,
                 mxcsr_out: 0,
                 mxcsr_caller: 0,
+                avx: u32::from(native().cpu().features.contains(Feature::Avx)),
+                upper_after: [[0; 16]; 16],
                 x87_live: 0,
                 x87_ready: 0,
                 x87_caller: [0; 28],
@@ -124,6 +134,11 @@ impl Frame {
         }
         if (frame.mxcsr_in ^ frame.mxcsr_out) & MXCSR_CONTROL != 0 {
             disturbed.push(Disturbed::Mxcsr { expected: frame.mxcsr_in, got: frame.mxcsr_out });
+        }
+        for (ymm, half) in (0..).zip(frame.upper_after) {
+            if half != [0; 16] {
+                disturbed.push(Disturbed::UpperHalf { ymm });
+            }
         }
         let word = |image: &[u8; 108], at: usize| u16::from_le_bytes([image[at], image[at + 1]]);
         let mut compare = |what, at: usize, mask: u16| {
@@ -175,6 +190,10 @@ unsafe extern "sysv64" fn enter(frame: *mut Frame) {
         "frstor [rdi + {x87_before}]",
         "ldmxcsr [rdi + {mxcsr_in}]",
         "cld",
+        "cmp dword ptr [rdi + {avx}], 0",
+        "je 4f",
+        "vzeroupper",
+        "4:",
         "mov rax, [rdi + {entry}]",
         "mov rbx, [rdi + {poison}]",
         "mov rbp, [rdi + {poison} + 8]",
@@ -201,6 +220,26 @@ unsafe extern "sysv64" fn enter(frame: *mut Frame) {
         "mov [rcx + {after} + 24], r13",
         "mov [rcx + {after} + 32], r14",
         "mov [rcx + {after} + 40], r15",
+        "cmp dword ptr [rcx + {avx}], 0",
+        "je 5f",
+        "vextractf128 [rcx + {upper_after}], ymm0, 1",
+        "vextractf128 [rcx + {upper_after} + 16], ymm1, 1",
+        "vextractf128 [rcx + {upper_after} + 32], ymm2, 1",
+        "vextractf128 [rcx + {upper_after} + 48], ymm3, 1",
+        "vextractf128 [rcx + {upper_after} + 64], ymm4, 1",
+        "vextractf128 [rcx + {upper_after} + 80], ymm5, 1",
+        "vextractf128 [rcx + {upper_after} + 96], ymm6, 1",
+        "vextractf128 [rcx + {upper_after} + 112], ymm7, 1",
+        "vextractf128 [rcx + {upper_after} + 128], ymm8, 1",
+        "vextractf128 [rcx + {upper_after} + 144], ymm9, 1",
+        "vextractf128 [rcx + {upper_after} + 160], ymm10, 1",
+        "vextractf128 [rcx + {upper_after} + 176], ymm11, 1",
+        "vextractf128 [rcx + {upper_after} + 192], ymm12, 1",
+        "vextractf128 [rcx + {upper_after} + 208], ymm13, 1",
+        "vextractf128 [rcx + {upper_after} + 224], ymm14, 1",
+        "vextractf128 [rcx + {upper_after} + 240], ymm15, 1",
+        "vzeroupper",
+        "5:",
         "stmxcsr [rcx + {mxcsr_out}]",
         "ldmxcsr [rcx + {mxcsr_caller}]",
         "fnsave [rcx + {x87_after}]",
@@ -222,6 +261,8 @@ unsafe extern "sysv64" fn enter(frame: *mut Frame) {
         mxcsr_in = const offset_of!(Frame, mxcsr_in),
         mxcsr_out = const offset_of!(Frame, mxcsr_out),
         mxcsr_caller = const offset_of!(Frame, mxcsr_caller),
+        avx = const offset_of!(Frame, avx),
+        upper_after = const offset_of!(Frame, upper_after),
         x87_ready = const offset_of!(Frame, x87_ready),
         x87_live = const offset_of!(Frame, x87_live),
         x87_caller = const offset_of!(Frame, x87_caller),

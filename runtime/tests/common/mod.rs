@@ -123,6 +123,8 @@ naked! {
     dirties_x87: "movd mm0, eax";
     needless_emms: "emms";
     pops_x87: "fstp st(0)";
+    dirties_ymm: "vpcmpeqd ymm11, ymm11, ymm11";
+    clears_ymm: "vpcmpeqd ymm11, ymm11, ymm11", "vzeroupper";
     mmx_and_emms: "movd mm0, eax", "emms";
 }
 
@@ -166,6 +168,7 @@ const ARGUMENTS: &[Argument] = &[
         name: "r",
         kind: ArgumentKind::Limbs { bits: 64, length: Length::of(&[(2, 1)]) },
         access: Access::InOut,
+        align: 8,
         may_equal: &[],
         domain: Domain::Any,
         secret: true,
@@ -174,6 +177,7 @@ const ARGUMENTS: &[Argument] = &[
         name: "a",
         kind: ArgumentKind::Limbs { bits: 64, length: Length::of(&[(2, 1)]) },
         access: Access::In,
+        align: 8,
         may_equal: &[0],
         domain: Domain::Any,
         secret: true,
@@ -182,6 +186,7 @@ const ARGUMENTS: &[Argument] = &[
         name: "n",
         kind: ArgumentKind::Count { min: 0, max: 65536 },
         access: Access::In,
+        align: 8,
         may_equal: &[],
         domain: Domain::Any,
         secret: false,
@@ -190,6 +195,7 @@ const ARGUMENTS: &[Argument] = &[
         name: "w",
         kind: ArgumentKind::Limb { bits: 64 },
         access: Access::In,
+        align: 8,
         may_equal: &[],
         domain: Domain::Any,
         secret: true,
@@ -206,6 +212,7 @@ pub const fn kernel(variants: &'static [Variant]) -> Kernel {
             returns: true,
             sizes: &[4, 8, 32],
             unit: kiln_kernels::catalogue::Unit::Limb,
+            cipher: None,
             spec_file: "toy.toml",
             spec_text: "",
             spec_hash: "0000000000000000",
@@ -252,6 +259,10 @@ pub const RESETS_MXCSR: Variant = vouched(variant("toy.mul_add/resets_mxcsr.u4",
 pub const DIRTIES_X87: Variant = vouched(variant("toy.mul_add/dirties_x87.u4", entry(dirties_x87)));
 pub const NEEDLESS_EMMS: Variant = vouched(variant("toy.mul_add/needless_emms.u4", entry(needless_emms)));
 pub const POPS_X87: Variant = vouched(variant("toy.mul_add/pops_x87.u4", entry(pops_x87)));
+pub const DIRTIES_YMM: Variant =
+    vouched(VariantParts { features: &["avx2"], ..variant("toy.mul_add/dirties_ymm.u4", entry(dirties_ymm)) });
+pub const CLEARS_YMM: Variant =
+    vouched(VariantParts { features: &["avx2"], ..variant("toy.mul_add/clears_ymm.u4", entry(clears_ymm)) });
 pub const MMX_AND_EMMS: Variant =
     vouched(VariantParts { features: &["mmx"], ..variant("toy.mul_add/mmx_and_emms.u4", entry(mmx_and_emms)) });
 pub const MMX_WITHOUT_EMMS: Variant =

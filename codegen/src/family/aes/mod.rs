@@ -100,14 +100,18 @@ pub fn contract(kernel: &str, cipher: &Cipher) -> Option<&'static Contract> {
     }
 }
 
-/// The ways to compute the kernel of this name in a file: those that any mode has, unless it is one that works on keys.
+/// The ways to compute the kernel of this name, with or without the size of its key: those that any mode has, unless it is one
+/// that works on keys.
 pub fn strategies(kernel: &str) -> &'static [Strategy] {
-    match kernel {
+    let sizes = ["128", "192", "256"];
+    let size = sizes.iter().find(|size| kernel.strip_prefix("aes").is_some_and(|rest| rest.starts_with(*size)));
+    let file = size.map_or(kernel.to_owned(), |size| kernel.replacen(size, "", 1));
+    match file.as_str() {
         "aes.expand_key" => EXPAND_KEY.strategies,
         "aes.invert_keys" => INVERT_KEYS.strategies,
         "aes_sliced.slice_keys" => SLICE_KEYS.strategies,
-        _ if kernel.starts_with("aes.") => MODES,
-        _ if kernel.starts_with("aes_sliced.") => SLICED_MODES,
+        file if file.starts_with("aes.") => MODES,
+        file if file.starts_with("aes_sliced.") => SLICED_MODES,
         _ => &[],
     }
 }

@@ -114,6 +114,81 @@ fn twenty_live_vectors_go_to_two_slots_each() {
     assert!(physical.frame.saved.iter().all(|reg| reg.class == RegClass::Gpr));
 }
 
+/// Twenty vectors of 256 bits that live at once, or of 128 bits in the same encoding.
+fn twenty_live_vectors(wide: bool) -> Func<Physical> {
+    let (mut b, [r, a, ..]) = start(64);
+    let values: Vec<_> = (0..20).map(|_| b.ymm()).collect();
+    for (index, reg) in (0..).zip(&values) {
+        let place = b.at(1, a, 8 * index);
+        if wide { b.vmovdqu_load_y(*reg, place) } else { b.vmovdqu_load_x(reg.low(), place) }
+    }
+    for pair in values.windows(2) {
+        if wide {
+            b.vpaddq_y(pair[1], pair[1], pair[0])
+        } else {
+            b.vpaddq_x(pair[1].low(), pair[1].low(), pair[0].low())
+        }
+    }
+    for (index, reg) in (0..).zip(&values) {
+        let place = b.at(0, r, 32 * index);
+        if wide { b.vmovdqu_store_y(place, *reg) } else { b.vmovdqu_store_x(place, reg.low()) }
+    }
+    if wide {
+        b.vzeroupper();
+    }
+    let func = b.finish(None, None);
+    assert_eq!(crate::ir::wellformed::check(&func), Ok(()));
+    let physical = same(&func, 3);
+    assert_eq!(crate::ir::wellformed::check_physical(&physical), Ok(()));
+    physical
+}
+
+#[test]
+fn wide_vectors_go_to_four_slots_each_and_narrow_ones_to_two() {
+    for (wide, slots) in [(true, 4), (false, 2)] {
+        let physical = twenty_live_vectors(wide);
+        let in_frame = |inst: &&Inst<PReg>| inst.memory().is_some_and(|(mem, ..)| mem.space == Space::Frame);
+        let insts = all(&physical);
+        let spills: Vec<_> = insts.iter().filter(in_frame).collect();
+        assert!(spills.iter().any(|inst| inst.memory().is_some_and(|(_, _, writes)| writes)), "{spills:?}");
+        for inst in &spills {
+            assert_eq!(inst.access().map(|width| width.bytes(64)), Some(8 * slots), "{inst:?}");
+        }
+        assert!(physical.frame.slots > 0 && physical.frame.slots.is_multiple_of(slots), "{:?}", physical.frame);
+    }
+}
+
+#[test]
+fn the_low_half_of_a_wide_vector_is_no_copy_of_it() {
+    let (mut b, [r, a, ..]) = start(64);
+    let (x, y) = (b.ymm(), b.ymm());
+    let (from, to) = (b.at(1, a, 0), b.at(0, r, 0));
+    b.vmovdqu_load_y(x, from);
+    b.vmovdqa_x(y.low(), x.low());
+    b.vmovdqu_store_y(to, y);
+    b.vzeroupper();
+    same(&b.finish(None, None), 5);
+}
+
+#[test]
+fn the_source_that_costs_a_byte_of_prefix_stands_first() {
+    let (mut b, [_, a, ..]) = start(64);
+    let values: Vec<_> = (0..16).map(|_| b.xmm()).collect();
+    for (index, reg) in (0..).zip(&values) {
+        let place = b.at(1, a, 8 * index);
+        b.vmovdqu_load_x(*reg, place);
+    }
+    b.vpxor_x(values[0], values[0], values[15]);
+    b.vpsubq_x(values[0], values[0], values[15]);
+    for pair in values.windows(2) {
+        b.vpxor_x(pair[1], pair[1], pair[0]);
+    }
+    let insts = all(&same(&b.finish(None, None), 7));
+    let sources = |index: usize| [1, 2].map(|operand| insts[16 + index].operands[operand]);
+    assert_eq!(sources(0), [PReg::xmm(15), PReg::xmm(0)].map(Operand::Reg));
+    assert_eq!(sources(1), [PReg::xmm(0), PReg::xmm(15)].map(Operand::Reg), "a difference has an order");
+}
+
 #[test]
 fn a_value_that_a_full_loop_does_not_use_waits_in_its_slot() {
     let (mut b, [r, a, idle, n, ..]) = start(64);

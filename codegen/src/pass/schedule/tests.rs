@@ -2,6 +2,7 @@
 
 use crate::ir::{Builder, Func, Node, Virtual};
 use crate::isa::Op;
+use crate::isa::avx::Avx;
 use crate::isa::base::Base;
 use crate::isa::mmx_sse2::MmxSse2;
 use crate::pass::model::CostModel;
@@ -154,6 +155,23 @@ impl Builder {
             self.imul(x, x);
         }
     }
+}
+
+#[test]
+fn vzeroupper_stays_behind_every_wide_instruction() {
+    let mut b = Builder::new("vzeroupper", 64);
+    let p = b.parameter("p", pointer(0), true, &[]);
+    let (x, y) = (b.ymm(), b.ymm());
+    for (index, reg) in [x, y].into_iter().enumerate() {
+        let place = b.at(0, p, 32 * index as i32);
+        b.vmovdqu_load_y(reg, place);
+    }
+    b.vpmuludq_y(x, x, y);
+    let place = b.at(0, p, 64);
+    b.vmovdqu_store_y(place, x);
+    b.vzeroupper();
+    let scheduled = schedule(b.finish(None, None), &model(4, 64));
+    assert_eq!(scheduled.instructions().last().map(|inst| inst.op), Some(Op::Avx(Avx::Vzeroupper)));
 }
 
 #[test]

@@ -5,6 +5,7 @@ pub mod explain;
 pub mod list;
 pub mod show;
 pub mod spec;
+pub mod speed;
 pub mod tune;
 pub mod verify;
 

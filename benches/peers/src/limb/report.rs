@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
+use crate::ring::{Absent, LibraryReport, RESTLESS};
+
 /// Everything.
 #[derive(Debug, Serialize)]
 pub struct Document {
@@ -32,18 +34,6 @@ pub struct Document {
     pub without_peers: Vec<&'static str>,
 }
 
-/// A library.
-#[derive(Debug, Serialize)]
-pub struct LibraryReport {
-    /// Its name.
-    pub library: &'static str,
-    /// Its version, as itself says.
-    pub version: String,
-    /// For which CPU it was built, and from which files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub built: Option<String>,
-}
-
 /// A kernel.
 #[derive(Debug, Serialize)]
 pub struct KernelReport {
@@ -57,17 +47,6 @@ pub struct KernelReport {
     pub cases: Vec<Case>,
     /// Who failed the check or may not run here, and why.
     pub left_out: Vec<Absent>,
-}
-
-/// Who does not take part.
-#[derive(Debug, Serialize)]
-pub struct Absent {
-    /// Whose.
-    pub name: String,
-    /// Why.
-    pub why: String,
-    /// Whether it failed its check, rather than not being for this CPU or length.
-    pub failed: bool,
 }
 
 /// A kernel at one n.
@@ -149,9 +128,6 @@ impl Case {
     }
 }
 
-/// Distance of the quartiles from which the machine is called busy.
-const RESTLESS: f64 = 0.10;
-
 /// The document for people.
 pub fn text(document: &Document) -> String {
     let mut text = String::new();
@@ -162,10 +138,7 @@ pub fn text(document: &Document) -> String {
     };
     let _ = writeln!(text, "{}, {clock}", document.cpu);
     for library in &document.libraries {
-        let _ = writeln!(text, "{} {}", library.library, library.version);
-        if let Some(built) = &library.built {
-            let _ = writeln!(text, "  {built}");
-        }
+        let _ = writeln!(text, "{library}");
     }
     let places = match document.placements {
         0 => "Kiln's variants as they were linked".to_owned(),
@@ -253,6 +226,6 @@ fn kernel_text(text: &mut String, kernel: &KernelReport, document: &Document) {
         let _ = writeln!(text, "something else was running: over {:.0} % between the quartiles", 100.0 * RESTLESS);
     }
     for absent in &kernel.left_out {
-        let _ = writeln!(text, "not here: {}: {}", absent.name, absent.why);
+        let _ = writeln!(text, "{absent}");
     }
 }

@@ -15,30 +15,10 @@ use kiln_runtime::candidate::{Candidate, Made};
 use kiln_runtime::detect::Native;
 use kiln_runtime::exec::Code;
 use kiln_runtime::provide::facts;
-use kiln_runtime::verify::{Checker, Depth, Options, Rejected, Verified};
+use kiln_runtime::verify::{Checker, Depth, Options, Verified};
 
-use crate::peers::Peer;
-use crate::report::Absent;
-
-impl Absent {
-    fn rejected(name: String, why: &Rejected) -> Absent {
-        Absent { name, why: why.to_string(), failed: matches!(why, Rejected::Failed(_)) }
-    }
-}
-
-/// A kernel's shipped variants that pass here.
-pub fn shipped(kernel: &'static Kernel, cpu: &Native, left_out: &mut Vec<Absent>) -> Vec<Verified> {
-    let candidates: Vec<Candidate> = kernel.variants.iter().map(Candidate::shipped).collect();
-    let mut checker = Checker::new(kernel, Options::default());
-    let mut verified = Vec::new();
-    for candidate in &candidates {
-        match checker.verify(candidate, candidates.iter(), cpu) {
-            Ok(passed) => verified.push(passed),
-            Err(why) => left_out.push(Absent::rejected(candidate.short_name().to_owned(), &why)),
-        }
-    }
-    verified
-}
+use super::peers::Peer;
+use crate::ring::Absent;
 
 /// A peer at one n: checked with every pattern and aliasing there, and at no other n, since it may not be called with
 /// all that the contract allows (none of them takes n = 0).
