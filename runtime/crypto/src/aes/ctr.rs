@@ -219,7 +219,12 @@ mod width {
 
         #[inline]
         fn left(position: u128) -> usize {
-            usize::try_from(u128::MAX - position).unwrap_or(usize::MAX)
+            // One comparison for whoever is not near the end.
+            if (position >> 64) as u64 != u64::MAX {
+                usize::MAX
+            } else {
+                usize::try_from(!position).unwrap_or(usize::MAX)
+            }
         }
 
         #[inline]

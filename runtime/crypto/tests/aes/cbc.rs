@@ -45,11 +45,11 @@ macro_rules! check {
             let (first, rest) = data.split_at_mut(blocks.min(1));
             first.iter_mut().for_each(|block| encryptor.encrypt_block(block));
             encryptor.encrypt_blocks(rest);
-            assert_eq!(data.as_flattened(), expected, "{blocks} blocks");
+            assert_eq!(Array::slice_as_flattened(data), expected, "{blocks} blocks");
             let (last, rest) = data.split_at_mut(blocks - blocks.min(1));
             decryptor.decrypt_blocks(last);
             rest.iter_mut().for_each(|block| decryptor.decrypt_block(block));
-            assert_eq!(data.as_flattened(), plain, "{blocks} blocks");
+            assert_eq!(Array::slice_as_flattened(data), plain, "{blocks} blocks");
         }
     }};
 }

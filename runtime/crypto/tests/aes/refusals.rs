@@ -1,6 +1,6 @@
 //! What is refused leaves every buffer and cipher as it was.
 
-use cipher::{BlockModeEncrypt, InnerIvInit, IvState, KeyIvInit, StreamCipher};
+use cipher::{Array, BlockModeEncrypt, InnerIvInit, IvState, KeyIvInit, StreamCipher};
 use kiln::aes::ctr::{Ctr32, Ctr128};
 use kiln::aes::{Aes128, Error, cbc, ecb};
 
@@ -44,9 +44,9 @@ fn buffers_of_two_lengths() {
         assert!(ctr.try_apply_keystream_b2b(&input, &mut output).is_err());
         assert_eq!((ctr.iv_state().0, output), ([2; 16], unwritten(to)));
     }
-    let (input, mut output) = ([[3; 16].into(); 2], [[4; 16].into(); 3]);
+    let (input, mut output) = ([Array([3; 16]); 2], [Array([4; 16]); 3]);
     assert!(cbc::Encryptor::with_iv(&key, &[2; 16]).encrypt_blocks_b2b(&input, &mut output).is_err());
-    assert_eq!(output, [[4; 16].into(); 3]);
+    assert_eq!(output, [Array([4; 16]); 3]);
 }
 
 #[test]
