@@ -232,8 +232,39 @@ fn wrong_knobs(kernel: &KernelSpec, contract: &Contract, strategy: &Strategy) ->
             problems.push(kernel.problem(span, reason, None));
         }
     }
+    if let Some(lanes) = known.in_flight {
+        let serial = kernel.cipher.as_ref().and_then(|cipher| cipher.mode.as_ref()).is_some_and(|mode| mode.serial());
+        let only = if serial { 1 } else { lanes };
+        for blocks in strategy.blocks.iter().filter(|blocks| blocks.value != only) {
+            let error = NotInFlight { strategy: strategy.name.value.clone(), blocks: blocks.value, only, serial };
+            problems.push(kernel.problem(blocks.span.clone(), Reason::Stage(Arc::new(error)), None));
+        }
+    }
     problems
 }
+
+/// A strategy has a fixed number of blocks in flight.
+#[derive(Clone, Debug)]
+pub struct NotInFlight {
+    /// The strategy.
+    pub strategy: String,
+    /// What the spec asks for.
+    pub blocks: u32,
+    /// What there is.
+    pub only: u32,
+    /// Whether a block waits for the one before it.
+    pub serial: bool,
+}
+
+impl fmt::Display for NotInFlight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NotInFlight { strategy, blocks, only, serial } = self;
+        let why = if *serial { ", since each block waits for the one before it" } else { "" };
+        write!(f, "blocks of strategy `{strategy}` is {only}{why}; it cannot be {blocks}")
+    }
+}
+
+impl std::error::Error for NotInFlight {}
 
 /// The points of a strategy's lists. What starts up is the first of each list but `unroll`, which says it itself; a strategy
 /// with a `startup` list also brings its exact sizes to the start-up race, each to its own size class, or, without loops, those

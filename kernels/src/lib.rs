@@ -78,6 +78,29 @@ pub mod aes {
     }
 }
 
+/// AES with bitsliced round keys, for CPUs without AES instructions.
+#[cfg(feature = "aes")]
+pub mod aes_sliced {
+    kiln_macros::kernels! {
+        specs: [
+            "../specs/kernels/aes_sliced_ecb_encrypt.toml",
+            "../specs/kernels/aes_sliced_ecb_decrypt.toml",
+            "../specs/kernels/aes_sliced_cbc_encrypt.toml",
+            "../specs/kernels/aes_sliced_cbc_decrypt.toml",
+            "../specs/kernels/aes_sliced_ctr128.toml",
+            "../specs/kernels/aes_sliced_ctr32.toml",
+            "../specs/kernels/aes_sliced_slice_keys.toml",
+        ],
+        cpus: [
+            "../specs/cpus/generic.toml",
+            "../specs/cpus/westmere.toml",
+            "../specs/cpus/sandybridge.toml",
+            "../specs/cpus/haswell.toml",
+            "../specs/cpus/zen3.toml",
+        ],
+    }
+}
+
 /// What every family that is compiled in brings, family by family.
 struct Family {
     kernels: &'static [&'static catalogue::Kernel],
@@ -91,6 +114,13 @@ static FAMILIES: &[Family] = &[
     Family { kernels: limb::KERNELS, specs: limb::SPECS, cpus: limb::CPUS, preferences: limb::PREFERENCES },
     #[cfg(feature = "aes")]
     Family { kernels: aes::KERNELS, specs: aes::SPECS, cpus: aes::CPUS, preferences: aes::PREFERENCES },
+    #[cfg(feature = "aes")]
+    Family {
+        kernels: aes_sliced::KERNELS,
+        specs: aes_sliced::SPECS,
+        cpus: aes_sliced::CPUS,
+        preferences: aes_sliced::PREFERENCES,
+    },
 ];
 
 /// Every shipped kernel of every family that is compiled in.

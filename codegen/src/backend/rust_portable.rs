@@ -363,12 +363,16 @@ impl<'a> Printer<'a> {
         format_ident!("{}_at", self.reg(reg))
     }
 
-    /// `at + k`, for a displacement in bytes and an index register.
-    fn place(&self, mem: &Mem<VReg>) -> TokenStream {
-        let at = self.index(mem.base);
+    /// Limbs of a displacement, without its sign.
+    fn limbs(&self, mem: &Mem<VReg>) -> usize {
         let bytes = self.bytes();
         assert!(mem.disp % bytes == 0, "portable displacement {mem:?}");
-        let limbs = usize::try_from((mem.disp / bytes).unsigned_abs()).expect("small");
+        usize::try_from((mem.disp / bytes).unsigned_abs()).expect("small")
+    }
+
+    /// `at + k`, for a displacement in bytes and an index register.
+    fn place(&self, mem: &Mem<VReg>) -> TokenStream {
+        let (at, bytes, limbs) = (self.index(mem.base), self.bytes(), self.limbs(mem));
         let index = mem.index.map(|(reg, scale)| {
             assert_eq!(i32::from(scale), bytes, "portable index {mem:?}");
             let reg = self.reg(reg);
@@ -491,6 +495,11 @@ impl<'a> Printer<'a> {
                 Portable::Xor => infix(quote!(^)),
                 Portable::Shl => infix(quote!(<<)),
                 Portable::Shr => infix(quote!(>>)),
+                Portable::Rotate => method(quote!(rotate_right)),
+                Portable::SwapBytes => {
+                    let a = value(1);
+                    set(0, quote!(#a.swap_bytes()))
+                }
             },
             // Counts and pointers.
             Op::Base(op) => match op {
@@ -508,7 +517,13 @@ impl<'a> Printer<'a> {
                     let (Some(to), Operand::Mem(mem)) = (self.pointer(&operands[0]), &operands[1]) else {
                         unreachable!("an address of no pointer: {inst:?}")
                     };
-                    let (to, place) = (self.index(to), self.place(mem));
+                    let to = self.index(to);
+                    // A pointer may step off the front when nothing is read there: after a loop's last trip.
+                    if mem.disp < 0 && mem.index.is_none() {
+                        let (at, limbs) = (self.index(mem.base), self.limbs(mem));
+                        return quote!(#to = #at.wrapping_sub(#limbs););
+                    }
+                    let place = self.place(mem);
                     quote!(#to = #place;)
                 }
                 _ => unreachable!("not an operation on counts: {inst:?}"),

@@ -151,6 +151,8 @@ pub struct Strategy {
     pub word: &'static str,
     /// The parameters that it has.
     pub knobs: &'static [Knob],
+    /// The only number of blocks in flight that it has, if there is only one; where a block waits for the one before it, 1.
+    pub in_flight: Option<u32>,
     /// Its lowering.
     pub lower: Lower,
 }

@@ -87,7 +87,8 @@ pub fn cancels(op: Op) -> bool {
         Op::Portable(op) => match op {
             Portable::Load | Portable::Store | Portable::Copy | Portable::Constant | Portable::MulWide
             | Portable::AddCarry | Portable::SubBorrow | Portable::DivWide | Portable::Add | Portable::WrapAdd
-            | Portable::MulLow | Portable::And | Portable::Or | Portable::Shl | Portable::Shr => false,
+            | Portable::MulLow | Portable::And | Portable::Or | Portable::Shl | Portable::Shr | Portable::Rotate
+            | Portable::SwapBytes => false,
             Portable::WrapSub | Portable::Xor => true,
         },
     }

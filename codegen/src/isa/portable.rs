@@ -31,5 +31,9 @@ rows! {
         // dst := a shifted by a constant below w.
         Shl         p_shl       "shl"        (dst: W val, a: R val, count: R i8)                 NONE NONE NONE base Shift;
         Shr         p_shr       "shr"        (dst: W val, a: R val, count: R i8)                 NONE NONE NONE base Shift;
+        // dst := a rotated right by a constant below w.
+        Rotate      p_rotate    "rotate"     (dst: W val, a: R val, count: R i8)                 NONE NONE NONE base Shift;
+        // dst := a with its bytes in the opposite order.
+        SwapBytes   p_swap_bytes "swap_bytes" (dst: W val, a: R val)                             NONE NONE NONE base Alu;
     }
 }

@@ -9,8 +9,9 @@ mod counter;
 mod engine;
 mod keys;
 mod modes;
+mod sliced;
 
-use super::{Bytes, Contract, Knob, Role, Shape, Strategy, count};
+use super::{Bytes, Contract, Knob, Lower, Role, Shape, Strategy, count};
 use crate::spec::Access::{self, In, InOut, Out};
 use crate::spec::Cipher;
 
@@ -46,13 +47,31 @@ const SLICE: &[Role] = &[bytes("sliced", Out, Bytes::SlicedRoundKeys, 8), KEYS];
 
 const IN_FLIGHT: &[Knob] = &[Knob::Blocks, Knob::Exact, Knob::Rounds, Knob::RoundKeys, Knob::Xor];
 
+const FOUR_BLOCKS: &[Knob] = &[Knob::Blocks, Knob::Exact, Knob::Rounds];
+
+const fn in_flight(word: &'static str, lower: Lower) -> Strategy {
+    Strategy { word, knobs: IN_FLIGHT, in_flight: None, lower }
+}
+
+/// Bitsliced, in a state of four blocks.
+const fn four_blocks(lower: Lower) -> Strategy {
+    Strategy { word: "portable", knobs: FOUR_BLOCKS, in_flight: Some(sliced::LANES), lower }
+}
+
+/// One without parameters.
+const fn plain(word: &'static str, lower: Lower) -> Strategy {
+    Strategy { word, knobs: &[], in_flight: None, lower }
+}
+
 const MODES: &[Strategy] = &[
-    Strategy { word: "aesni", knobs: IN_FLIGHT, lower: modes::lower::<engine::Sse> },
-    Strategy { word: "vaes256", knobs: IN_FLIGHT, lower: modes::lower::<engine::Vaes256> },
+    four_blocks(sliced::canonical),
+    in_flight("aesni", modes::lower::<engine::Sse>),
+    in_flight("vaes256", modes::lower::<engine::Vaes256>),
 ];
-const SLICED_MODES: &[Strategy] = &[];
-const EXPANDS: &[Strategy] = &[Strategy { word: "aesni", knobs: &[], lower: keys::expand }];
-const INVERTS: &[Strategy] = &[Strategy { word: "aesni", knobs: &[], lower: keys::invert }];
+const SLICED_MODES: &[Strategy] = &[four_blocks(sliced::sliced)];
+const EXPANDS: &[Strategy] = &[plain("portable", sliced::expand), plain("aesni", keys::expand)];
+const INVERTS: &[Strategy] = &[plain("portable", sliced::invert), plain("aesni", keys::invert)];
+const SLICES: &[Strategy] = &[plain("portable", sliced::slice)];
 
 /// A contract without a result, on words of 64 bits.
 const fn contract_of(kernel: &'static str, roles: &'static [Role], strategies: &'static [Strategy]) -> Contract {
@@ -65,7 +84,7 @@ static ON_SLICED_BLOCKS: Contract = contract_of("a mode of bitsliced aes", PLAIN
 static ON_SLICED_CHAINS: Contract = contract_of("a mode of bitsliced aes with an iv", CHAINED_SLICED, SLICED_MODES);
 static EXPAND_KEY: Contract = contract_of("aes.expand_key", EXPAND, EXPANDS);
 static INVERT_KEYS: Contract = contract_of("aes.invert_keys", INVERT, INVERTS);
-static SLICE_KEYS: Contract = contract_of("aes_sliced.slice_keys", SLICE, &[]);
+static SLICE_KEYS: Contract = contract_of("aes_sliced.slice_keys", SLICE, SLICES);
 
 /// The contract of a kernel, whose name has the size of its key in it.
 pub fn contract(kernel: &str, cipher: &Cipher) -> Option<&'static Contract> {

@@ -18,10 +18,10 @@ const TEMPORARIES: u32 = 2;
 /// The most registers of blocks in one group of an exact variant.
 const IN_FLIGHT: u32 = 12;
 
-const OUTPUT: u8 = 0;
-const INPUT: u8 = 1;
-const KEYS: u8 = 3;
-const IV: u8 = 4;
+pub(super) const OUTPUT: u8 = 0;
+pub(super) const INPUT: u8 = 1;
+pub(super) const KEYS: u8 = 3;
+pub(super) const IV: u8 = 4;
 /// Bytes of a block.
 const BLOCK: i32 = 16;
 

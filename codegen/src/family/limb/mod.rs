@@ -62,7 +62,7 @@ macro_rules! contract {
             limb_bits: $bits,
             roles: $roles,
             returns: $returns,
-            strategies: &[$(Strategy { word: $word, knobs: $knobs, lower: $lower }),*],
+            strategies: &[$(Strategy { word: $word, knobs: $knobs, in_flight: None, lower: $lower }),*],
         }
     };
 }

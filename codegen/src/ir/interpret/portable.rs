@@ -59,6 +59,15 @@ pub(super) fn execute(op: Portable, cx: &mut Context<'_, '_>) -> Result<(), Faul
         // A count outside the limb is refused when the function is checked.
         Portable::Shl => binary(cx, |a, count| a << (count & 63)),
         Portable::Shr => binary(cx, |a, count| a >> (count & 63)),
+        Portable::Rotate => {
+            let (value, count) = (cx.get(1)?, cx.get(2)? as u32 % bits);
+            let high = value.checked_shl(bits - count).unwrap_or(0);
+            cx.set(0, value >> count | high)
+        }
+        Portable::SwapBytes => {
+            let value = cx.get(1)?;
+            cx.set(0, value.swap_bytes() >> (64 - bits))
+        }
     }
 }
 
