@@ -10,7 +10,7 @@ use super::rounds::{Form, Rounds};
 use super::{BLOCK, Block, LANES, constant, load, mask, store, sum};
 use crate::family::aes::modes::{IV, INPUT, KEYS, OUTPUT};
 use crate::family::{Contract, Extent, Lowering};
-use crate::ir::typed::{Gpr, Val};
+use crate::ir::typed::{Gpr, Place, Val};
 use crate::ir::{Builder, Func, Virtual};
 use crate::spec::{self, Mode, Term};
 
@@ -36,20 +36,21 @@ fn lower(contract: &Contract, lowering: &Lowering<'_>, form: Form) -> Func<Virtu
     let iv = mode.chained().then(|| lowering.declare(b, contract, usize::from(IV), 2));
 
     let rounds = Rounds::new(keys, form, cipher, mode.cipher);
-    let looped = lowering.parameters.rounds != Some(spec::Rounds::Unrolled);
     let exact = match lowering.parameters.extent {
         Extent::Blocks(_) => None,
         Extent::Exact(blocks) => Some(blocks),
         Extent::Whole | Extent::Unrolled(_) => unreachable!("a mode is a loop of blocks"),
     };
+    // An exact variant has no loop.
+    let looped = exact.is_none() && lowering.parameters.rounds != Some(spec::Rounds::Unrolled);
     let ends = Ends { output, input, n, iv };
     if mode.serial() {
         let serial = Serial { rounds: &rounds, mode, ends, looped };
-        serial.all(b);
+        serial.all(b, exact);
     } else {
         let parallel = Parallel::begin(b, &rounds, mode, ends);
         match exact {
-            Some(blocks) => parallel.exactly(b, blocks, looped),
+            Some(blocks) => parallel.exactly(b, blocks),
             None if looped => parallel.in_one_loop(b),
             None => parallel.full_groups_first(b),
         }
@@ -168,19 +169,11 @@ impl<'a> Parallel<'a> {
         b.when_bits(self.ends.n, LANES as i32 - 1, |b| self.group(b, &[PAIR, SINGLE], Some(self.ends.n), true));
     }
 
-    fn exactly(&self, b: &mut Builder, blocks: u32, looped: bool) {
-        match blocks / LANES {
-            0 => {}
-            1 => self.group(b, &[FULL], None, looped),
-            groups => {
-                let trips = b.gpr();
-                b.mov_imm32(trips, i64::from(groups));
-                b.counted(trips, |b| self.group(b, &[FULL], None, looped));
-            }
-        }
-        let left = blocks % LANES;
-        if left > 0 {
-            self.group(b, &[Part { bit: 0, first: 0, count: left }], None, looped);
+    /// Groups without a loop.
+    fn exactly(&self, b: &mut Builder, blocks: u32) {
+        for first in (0..blocks).step_by(LANES as usize) {
+            let part = Part { bit: 0, first: 0, count: LANES.min(blocks - first) };
+            self.group(b, &[part], None, false);
         }
     }
 
@@ -338,7 +331,8 @@ struct Serial<'a> {
 }
 
 impl Serial<'_> {
-    fn all(&self, b: &mut Builder) {
+    /// The messages: `exact` blocks of each, or as many as there are.
+    fn all(&self, b: &mut Builder, exact: Option<u32>) {
         let streams = self.mode.streams;
         // From one message to the next, in words.
         let stride = (streams > 1).then(|| {
@@ -347,82 +341,102 @@ impl Serial<'_> {
             b.add(stride, self.ends.n);
             stride
         });
-        match streams / LANES {
-            0 => {}
-            1 => self.messages(b, LANES, stride),
-            fours => {
-                let trips = b.gpr();
-                b.mov_imm32(trips, i64::from(fours));
-                b.counted(trips, |b| self.messages(b, LANES, stride));
-            }
+        let each = |b: &mut Builder, count: u32| self.messages(b, count, stride, exact);
+        let fours = streams / LANES;
+        if exact.is_some() || fours == 1 {
+            (0..fours).for_each(|_| each(b, LANES));
+        } else if fours > 1 {
+            let trips = b.gpr();
+            b.mov_imm32(trips, i64::from(fours));
+            b.counted(trips, |b| each(b, LANES));
         }
         if streams % LANES > 0 {
-            self.messages(b, streams % LANES, stride);
+            each(b, streams % LANES);
         }
     }
 
-    /// Pointers to the messages from `first` on.
-    fn walkers(b: &mut Builder, argument: u8, first: Gpr, count: u32, stride: Option<Gpr>) -> Vec<Gpr> {
-        let mut walkers = vec![b.gpr()];
-        b.mov(walkers[0], first);
-        for index in 1..count as usize {
-            let mut next = b.at(argument, walkers[index - 1], 0);
-            next.0.index = stride.map(|stride| (stride.0, 8));
-            let walker = b.gpr();
-            b.lea(walker, next);
-            walkers.push(walker);
+    /// The present block of each of the next messages.
+    fn walk(
+        b: &mut Builder,
+        argument: u8,
+        start: Gpr,
+        count: u32,
+        stride: Option<Gpr>,
+        mut visit: impl FnMut(&mut Builder, usize, Place),
+    ) {
+        let Some(stride) = stride else {
+            let place = b.at(argument, start, 0);
+            return visit(b, 0, place);
+        };
+        let at = b.gpr();
+        b.mov(at, start);
+        for message in 0..count {
+            if message > 0 {
+                step(b, argument, at, stride);
+            }
+            let place = b.at(argument, at, 0);
+            visit(b, message as usize, place);
         }
-        walkers
     }
 
     /// So many messages, whole; the pointers then stand at the next one.
-    fn messages(&self, b: &mut Builder, count: u32, stride: Option<Gpr>) {
+    fn messages(&self, b: &mut Builder, count: u32, stride: Option<Gpr>, exact: Option<u32>) {
         let Ends { output, input, n, .. } = self.ends;
         let iv = self.ends.iv();
-        let inputs = Self::walkers(b, INPUT, input, count, stride);
-        let outputs = Self::walkers(b, OUTPUT, output, count, stride);
         let chains: Vec<Block> = (0..count as i32)
             .map(|message| {
                 let iv = b.at(IV, iv, BLOCK * message);
                 load(b, iv)
             })
             .collect();
-        let zero = constant(b, 0);
-        b.when_nonzero(n, |b| {
-            let blocks = b.gpr();
-            b.mov(blocks, n);
-            b.counted(blocks, |b| {
-                b.note("what enters the cipher");
-                let terms: Vec<Terms> = inputs
-                    .iter()
-                    .zip(&chains)
-                    .map(|(input, chain)| {
-                        let place = b.at(INPUT, *input, 0);
-                        Terms { input: load(b, place), chain: Some(*chain) }
-                    })
-                    .collect();
-                let mut entering = [[zero; 2]; LANES as usize];
-                for (block, terms) in entering.iter_mut().zip(&terms) {
-                    *block = terms.add(b, &self.mode.input, None);
-                }
-                let left = self.rounds.cipher(b, entering, self.looped);
-                b.note("what leaves it, and what is XORed to that");
-                for (index, terms) in terms.iter().enumerate() {
-                    let block = terms.add(b, &self.mode.output, Some(left[index]));
-                    let place = b.at(OUTPUT, outputs[index], 0);
-                    store(b, place, block);
-                    assign(b, chains[index], block);
-                }
-                inputs.iter().for_each(|input| b.advance(INPUT, *input, BLOCK));
-                outputs.iter().for_each(|output| b.advance(OUTPUT, *output, BLOCK));
-            });
-        });
+        match exact {
+            Some(blocks) => (0..blocks).for_each(|_| self.block(b, &chains, stride)),
+            None => b.when_nonzero(n, |b| {
+                let blocks = b.gpr();
+                b.mov(blocks, n);
+                b.counted(blocks, |b| self.block(b, &chains, stride));
+            }),
+        }
         for (message, chain) in chains.iter().enumerate() {
             let iv = b.at(IV, iv, BLOCK * message as i32);
             store(b, iv, *chain);
         }
         b.advance(IV, iv, BLOCK * count as i32);
-        b.mov(input, inputs[count as usize - 1]);
-        b.mov(output, outputs[count as usize - 1]);
+        // Past the first message they are already.
+        for stride in stride.iter().cycle().take(count as usize - 1) {
+            step(b, INPUT, input, *stride);
+            step(b, OUTPUT, output, *stride);
+        }
     }
+
+    /// One block of each message.
+    fn block(&self, b: &mut Builder, chains: &[Block], stride: Option<Gpr>) {
+        let Ends { output, input, .. } = self.ends;
+        let count = chains.len() as u32;
+        b.note("what enters the cipher");
+        let mut terms = Vec::new();
+        let zero = constant(b, 0);
+        let mut entering = [[zero; 2]; LANES as usize];
+        Self::walk(b, INPUT, input, count, stride, |b, message, place| {
+            let own = Terms { input: load(b, place), chain: Some(chains[message]) };
+            entering[message] = own.add(b, &self.mode.input, None);
+            terms.push(own);
+        });
+        let left = self.rounds.cipher(b, entering, self.looped);
+        b.note("what leaves it, and what is XORed to that");
+        Self::walk(b, OUTPUT, output, count, stride, |b, message, place| {
+            let block = terms[message].add(b, &self.mode.output, Some(left[message]));
+            store(b, place, block);
+            assign(b, chains[message], block);
+        });
+        b.advance(INPUT, input, BLOCK);
+        b.advance(OUTPUT, output, BLOCK);
+    }
+}
+
+/// Moves a pointer to the next message.
+fn step(b: &mut Builder, argument: u8, at: Gpr, stride: Gpr) {
+    let mut next = b.at(argument, at, 0);
+    next.0.index = Some((stride.0, 8));
+    b.lea(at, next);
 }
