@@ -366,7 +366,9 @@ impl<R: AnyReg + Ord + Into<Name>> Flow<'_, R> {
     fn shift(&mut self, at: Site, inst: &Inst<R>) {
         let (count, bits) = match inst.op {
             Op::Base(Base::Shl | Base::Shr | Base::Sar | Base::Rol | Base::Ror) => (inst.operands.get(1), 64),
-            Op::Portable(Portable::Shl | Portable::Shr | Portable::Rotate) => (inst.operands.get(2), self.limb_bits.into()),
+            Op::Portable(Portable::Shl | Portable::Shr | Portable::Rotate) => {
+                (inst.operands.get(2), self.limb_bits.into())
+            }
             _ => return,
         };
         if let Some(Operand::Imm(count)) = count

@@ -156,16 +156,8 @@ pub(super) fn inv_mix_columns(b: &mut Builder, state: State, phase: u32) -> Stat
     let other = state.map(|word| below(b, word, 2, phase));
     let u = sum(b, state, other);
     let top = xor(b, u[6], u[7]);
-    let fourfold = [
-        u[6],
-        top,
-        xor(b, u[0], u[7]),
-        xor(b, u[1], u[6]),
-        xor(b, u[2], top),
-        xor(b, u[3], u[7]),
-        u[4],
-        u[5],
-    ];
+    let fourfold =
+        [u[6], top, xor(b, u[0], u[7]), xor(b, u[1], u[6]), xor(b, u[2], top), xor(b, u[3], u[7]), u[4], u[5]];
     let state = sum(b, state, fourfold);
     mix_columns(b, state, phase)
 }

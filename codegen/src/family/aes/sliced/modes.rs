@@ -8,7 +8,7 @@
 
 use super::rounds::{Form, Rounds};
 use super::{BLOCK, Block, LANES, constant, load, mask, store, sum};
-use crate::family::aes::modes::{IV, INPUT, KEYS, OUTPUT};
+use crate::family::aes::modes::{INPUT, IV, KEYS, OUTPUT};
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::{Gpr, Place, Val};
 use crate::ir::{Builder, Func, Virtual};
