@@ -45,8 +45,20 @@ pub fn append(func: &mut Func<Physical>, insts: Vec<Inst<PReg>>) {
 pub struct Place {
     /// In a loop's body.
     pub in_loop: bool,
-    /// In a tail that runs for one limb.
+    /// In a tail that runs for one limb or block.
     pub in_tail_of_one: bool,
+    /// The mask of the innermost part that runs when some bits are set; `None` outside of any, and in one that runs when a
+    /// register is not 0.
+    pub tail: Option<i32>,
+    /// The masks of all of those around it, together.
+    around: i32,
+}
+
+impl Place {
+    /// Whether it is in a part that runs when these bits are set, however deep.
+    pub fn in_tail_of(self, mask: i32) -> bool {
+        self.around & mask != 0
+    }
 }
 
 /// Edits each block with its place, in order.
@@ -58,7 +70,8 @@ pub fn blocks(func: &mut Func<Physical>, edit: &mut dyn FnMut(Place, &mut Vec<In
                 Node::Loop(inner) => walk(&mut inner.body, Place { in_loop: true, ..place }, edit),
                 Node::When(inner) => {
                     let in_tail_of_one = place.in_tail_of_one || inner.mask == Some(1);
-                    walk(&mut inner.body, Place { in_tail_of_one, ..place }, edit);
+                    let around = place.around | inner.mask.unwrap_or(0);
+                    walk(&mut inner.body, Place { in_tail_of_one, tail: inner.mask, around, ..place }, edit);
                 }
                 Node::Call(_) => {}
             }

@@ -2,7 +2,7 @@
 //! that must find it. Data: a row is a fault.
 
 use crate::edits::{self, Which, inst, is, kept, reg, replace, with};
-use crate::forms;
+use crate::{cipher_faults, forms};
 use kiln_codegen::backend::machine;
 use kiln_codegen::compile::{Compiled, Form};
 use kiln_codegen::family::Extent;
@@ -14,6 +14,7 @@ use kiln_codegen::isa::base::Base;
 use kiln_codegen::isa::bmi2_adx::Bmi2Adx;
 use kiln_codegen::isa::mmx_sse2::MmxSse2;
 use kiln_codegen::isa::row::{PReg, RAX, RCX, RDI, RDX, RSI};
+use kiln_codegen::spec::Rounds;
 use kiln_runtime::candidate::{Candidate, Made};
 use kiln_runtime::exec::{Code, Refused};
 use kiln_runtime::provide::facts;
@@ -28,6 +29,8 @@ pub enum Caught {
     Stops(fn(&Stopped) -> bool),
     /// A rule of the IR is broken.
     Breaks(fn(&Rule) -> bool),
+    /// The interpreter's result of a row of `vectors/aes` is not the row's.
+    Vectors,
     /// Verification of the native code finds it.
     Native(fn(&Kind) -> bool),
     /// Verification with guard pages, in a child, dies of it.
@@ -54,6 +57,8 @@ pub enum Shape {
     Exact,
     /// No n at all.
     Whole,
+    /// Any number of blocks, so many in a turn of the loop, in unrolled rounds.
+    Blocks(u32),
 }
 
 /// A fault and who must catch it.
@@ -73,12 +78,17 @@ pub struct Fault {
     pub caught: &'static [Caught],
 }
 
-const WRONG: Caught = Caught::Native(|kind| matches!(kind, Kind::WrongResult(_) | Kind::WrongReturn));
-const OUTSIDE: Caught = Caught::Stops(|fault| matches!(fault, Stopped::OutOfBounds { .. }));
+pub(crate) const WRONG: Caught = Caught::Native(|kind| matches!(kind, Kind::WrongResult(_) | Kind::WrongReturn));
+pub(crate) const OUTSIDE: Caught = Caught::Stops(|fault| matches!(fault, Stopped::OutOfBounds { .. }));
 const X87: Caught = Caught::Native(|kind| matches!(kind, Kind::X87(..)));
 const REGISTER: Caught = Caught::Native(|kind| matches!(kind, Kind::Register(..)));
 
-/// The faults.
+/// All faults: of kernels on limbs and of ciphers.
+pub fn all() -> impl Iterator<Item = &'static Fault> {
+    FAULTS.iter().chain(cipher_faults::FAULTS)
+}
+
+/// The faults of kernels on limbs.
 pub const FAULTS: &[Fault] = &[
     Fault {
         what: "a carry between two turns of a loop is dropped",
@@ -443,6 +453,9 @@ impl Fault {
                 && match (self.made, parameters.extent) {
                     (Shape::Loop, Extent::Unrolled(unroll)) => unroll > 2 && !parameters.live,
                     (Shape::Live, Extent::Unrolled(_)) => parameters.live,
+                    (Shape::Blocks(blocks), Extent::Blocks(other)) => {
+                        blocks == other && parameters.rounds != Some(Rounds::Looped)
+                    }
                     (Shape::Exact, Extent::Exact(_)) | (Shape::Whole, Extent::Whole) => true,
                     _ => false,
                 }

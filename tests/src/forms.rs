@@ -1,11 +1,12 @@
-//! Every form of every shipped variant: interpreted before and after allocation, compiled, and generated at run time.
+//! Every form of every variant, shipped or of the specs of this crate: interpreted before and after allocation, compiled, and generated at run time.
 
+use crate::made_up;
 use crate::skips::Skips;
 use kiln_codegen::backend::machine;
 use kiln_codegen::compile::{Compiled, Form, compile};
 use kiln_codegen::family::Extent;
 use kiln_codegen::ir::interpret::Program;
-use kiln_codegen::spec::Specs;
+use kiln_codegen::spec::{SourceFile, Specs};
 use kiln_kernels::catalogue::{Kernel, Origin};
 use kiln_runtime::candidate::Candidate;
 use kiln_runtime::detect::Native;
@@ -24,17 +25,48 @@ pub fn compiled() -> &'static [Compiled<'static>] {
     COMPILED.get_or_init(|| compile(specs()).expect("the shipped specs compile"))
 }
 
+/// Every plan of the kernels of this crate's own specs, compiled.
+pub fn made_up() -> &'static [Compiled<'static>] {
+    static SPECS: std::sync::OnceLock<Specs> = std::sync::OnceLock::new();
+    static COMPILED: std::sync::OnceLock<Vec<Compiled<'static>>> = std::sync::OnceLock::new();
+    COMPILED.get_or_init(|| {
+        let texts = made_up::SPECS.iter().chain(made_up::CPUS);
+        let files: Vec<SourceFile> =
+            texts.map(|spec| SourceFile { path: spec.path.into(), bytes: spec.text.as_bytes().to_vec() }).collect();
+        let specs = SPECS.get_or_init(|| {
+            Specs::parse(&files, &kiln_codegen::vocabulary(&[])).expect("the specs of this crate are good")
+        });
+        compile(specs).expect("the specs of this crate compile")
+    })
+}
+
+/// Every plan of the kernel of that name, compiled.
+pub fn compiled_of(kernel: &str) -> impl Iterator<Item = &'static Compiled<'static>> {
+    let all = if made_up::KERNELS.iter().any(|own| own.name == kernel) { made_up() } else { compiled() };
+    all.iter().filter(move |compiled| compiled.plan.kernel.kernel.value == kernel)
+}
+
+/// The kernels with a mode of a block cipher, shipped and made up.
+pub fn modes() -> impl Iterator<Item = &'static Kernel> {
+    let all = kiln_kernels::kernels().chain(made_up::KERNELS.iter().copied());
+    all.filter(|kernel| kernel.cipher.is_some_and(|cipher| cipher.mode.is_some()))
+}
+
 /// The names of the shipped kernels on limbs.
 pub fn limb_kernels() -> impl Iterator<Item = &'static str> {
     kiln_kernels::kernels().map(|kernel| kernel.name).filter(|name| name.starts_with("limb"))
 }
 
-/// The shipped kernel of that name.
+/// The kernel of that name, shipped or made up.
+///
+/// # Panics
+/// When there is none.
 pub fn kernel(name: &str) -> &'static Kernel {
-    kiln_kernels::kernels().find(|kernel| kernel.name == name).expect("a shipped kernel")
+    let mut all = kiln_kernels::kernels().chain(made_up::KERNELS.iter().copied());
+    all.find(|kernel| kernel.name == name).unwrap_or_else(|| panic!("there is no kernel {name}"))
 }
 
-/// The shipped variant of a compiled plan.
+/// The compiled-in variant of a plan.
 pub fn shipped(compiled: &Compiled<'_>) -> Candidate {
     let kernel = kernel(&compiled.plan.kernel.kernel);
     let variant = kernel.variants.iter().find(|variant| variant.name == compiled.plan.name);

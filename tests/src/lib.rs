@@ -1,10 +1,16 @@
 //! Support for Kiln's tests: what more than one test file needs.
 //!
-//! `unsafe` is in `faults`, `forms`, `mutants`, `refusal`, `runs` and `trial` alone: they vouch for generated functions, ask the system
+//! `unsafe` is in `faults`, `forms`, `made_up` (generated), `mutants`, `refusal`, `runs` and `trial` alone: they vouch for generated functions, ask the system
 //! to refuse executable memory, and call entries.
 
 #[forbid(unsafe_code)]
+pub mod aes_rows;
+#[forbid(unsafe_code)]
 pub mod answers;
+#[forbid(unsafe_code)]
+pub mod block_cipher;
+#[forbid(unsafe_code)]
+pub mod cipher_faults;
 #[forbid(unsafe_code)]
 pub mod cli;
 #[forbid(unsafe_code)]
@@ -15,6 +21,7 @@ pub mod edits;
 pub mod encoding_cases;
 pub mod faults;
 pub mod forms;
+pub mod made_up;
 pub mod mutants;
 #[forbid(unsafe_code)]
 pub mod operands;

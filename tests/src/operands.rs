@@ -1,5 +1,5 @@
-//! The operands of one call of a limb kernel, by the names of its contract, and what comes of a call. Knows no algorithm and
-//! runs nothing.
+//! The operands of one call of a kernel, by the names of its contract, and what comes of a call. Knows no algorithm and runs
+//! nothing.
 
 use crate::forms;
 use kiln_codegen::ir::interpret::{Argument, Call};
@@ -9,7 +9,7 @@ use kiln_runtime::verify::{Known, Operand};
 use num_bigint::BigUint;
 use std::fmt;
 
-/// The value of one argument. Limbs are 64-bit words whatever the limb, least significant first.
+/// The value of one argument. Limbs are 64-bit words whatever the limb, least significant first; bytes are limbs of 8 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// The limbs behind a pointer.
@@ -40,7 +40,11 @@ pub struct Results {
 impl Operands {
     /// Operands for a call of the shipped kernel of that name, with none set.
     pub fn new(kernel: &str) -> Operands {
-        let kernel = forms::kernel(kernel);
+        Operands::of(forms::kernel(kernel))
+    }
+
+    /// Operands for a call of a kernel, with none set.
+    pub fn of(kernel: &'static Kernel) -> Operands {
         let arguments = kernel.arguments.len();
         Operands { kernel, values: vec![None; arguments], owner: (0..arguments).collect() }
     }
@@ -57,6 +61,11 @@ impl Operands {
     /// With these limbs behind the pointer of that name.
     pub fn limbs(self, name: &str, limbs: &[u64]) -> Operands {
         self.set(name, Value::Limbs(limbs.to_vec()))
+    }
+
+    /// With these bytes behind the pointer of that name.
+    pub fn bytes(self, name: &str, bytes: &[u8]) -> Operands {
+        self.limbs(name, &limbs(8, bytes))
     }
 
     /// With this count, or limb by value, of that name.
@@ -162,9 +171,14 @@ impl Operands {
         }
     }
 
+    /// The memory of that name.
+    pub fn bytes_of(&self, name: &str) -> Vec<u8> {
+        bytes(self.bits(), self.limbs_of(name))
+    }
+
     /// The limbs of that name as a number.
     pub fn number(&self, name: &str) -> BigUint {
-        BigUint::from_bytes_le(&bytes(self.bits(), self.limbs_of(name)))
+        BigUint::from_bytes_le(&self.bytes_of(name))
     }
 
     /// The call for the interpreter. The first argument of those that share memory has it.
@@ -225,13 +239,13 @@ impl fmt::Debug for Operands {
     }
 }
 
-/// Bits of a kernel's limbs.
+/// Bits of a kernel's limbs: 8 for bytes.
 pub fn bits(kernel: &Kernel) -> u32 {
     let bits = kernel.arguments.iter().find_map(|argument| match argument.kind {
         ArgumentKind::Limbs { bits, .. } | ArgumentKind::Limb { bits } => Some(bits),
         ArgumentKind::Count { .. } => None,
     });
-    bits.expect("a limb kernel has limbs")
+    bits.expect("a kernel has limbs or bytes")
 }
 
 /// A limb of ones.

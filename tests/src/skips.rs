@@ -16,6 +16,11 @@ impl Skips {
         *self.0.entry(why.to_owned()).or_default() += 1;
     }
 
+    /// Whether nothing was skipped.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Says what was skipped.
     pub fn report(&self) {
         for (why, count) in &self.0 {

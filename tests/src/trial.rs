@@ -20,13 +20,20 @@ pub struct Case {
     pub operands: Operands,
     /// The right results.
     pub expected: Results,
+    /// Whether it goes through the interpreter too.
+    pub interpreted: bool,
 }
 
 impl Case {
     /// A case whose right results follow from its operands.
     pub fn new(label: impl Into<String>, operands: Operands) -> Case {
         let expected = answers::expected(&operands);
-        Case { label: label.into(), operands, expected }
+        Case { label: label.into(), operands, expected, interpreted: true }
+    }
+
+    /// The same, but not through the interpreter.
+    pub fn native_only(self) -> Case {
+        Case { interpreted: false, ..self }
     }
 }
 
@@ -79,14 +86,23 @@ pub struct Variant {
 
 /// Every variant of a kernel in all its forms.
 fn variants(kernel: &str, cpu: &Native, skips: &mut Skips) -> Vec<Variant> {
-    let ours = forms::compiled().iter().filter(|compiled| compiled.plan.kernel.kernel.value == kernel);
     let variant = |compiled: &'static kiln_codegen::compile::Compiled<'_>| Variant {
         name: &compiled.plan.name,
         exact: compiled.func.exact,
         programs: forms::programs(compiled),
         natives: forms::natives(compiled, cpu, skips),
     };
-    ours.map(variant).collect()
+    forms::compiled_of(kernel).map(variant).collect()
+}
+
+/// In which ways the buffers of a case lie: bytes in some of [`runs::SKEWS`], in all of them over the cases of a kernel.
+fn turns(operands: &Operands, index: usize) -> impl Iterator<Item = usize> + use<> {
+    const BYTES: usize = 2;
+    let count = if operands.bits() == 8 { BYTES } else { 1 };
+    // 37 has no factor in common with the number of ways.
+    (0..count)
+        .map(move |turn| (BYTES * index + turn) * 37 % runs::SKEWS)
+        .map(move |turn| if count == 1 { 0 } else { turn })
 }
 
 /// Puts the cases through every form of every variant of the kernel, those with an `n` up to `interpreted` through the
@@ -97,7 +113,7 @@ fn variants(kernel: &str, cpu: &Native, skips: &mut Skips) -> Vec<Variant> {
 pub fn try_all(kernel: &str, cases: &[Case], interpreted: u64, tally: &mut Tally) {
     let cpu = &native();
     let reference = forms::kernel(kernel).reference;
-    for Case { label, operands, expected } in cases {
+    for Case { label, operands, expected, .. } in cases {
         // SAFETY: the reference keeps the contract of its kernel and needs no feature.
         let got = unsafe { runs::run(operands, reference) };
         assert_eq!(got, *expected, "the reference, {label}: {operands:?}");
@@ -105,23 +121,26 @@ pub fn try_all(kernel: &str, cases: &[Case], interpreted: u64, tally: &mut Tally
     for Variant { name, exact, programs, natives } in variants(kernel, cpu, &mut tally.skips) {
         tally.variants += 1;
         let mut tried = 0;
-        for Case { label, operands, expected } in cases {
+        for (index, Case { label, operands, expected, interpreted: wanted }) in cases.iter().enumerate() {
             let n = operands.n();
             if exact.is_some_and(|exact| exact != n) {
                 continue;
             }
             tried += 1;
-            if exact.is_some() || n <= interpreted {
+            if *wanted && (exact.is_some() || n <= interpreted) {
                 for (stage, program) in &programs {
                     let got = runs::interpret(operands, program);
                     assert_eq!(got.as_ref(), Ok(expected), "{name}, {stage}, {label}: {operands:?}");
                     tally.interpreted += 1;
                 }
             }
-            for native in &natives {
+            for (native, turn) in
+                natives.iter().flat_map(|native| turns(operands, index).map(move |turn| (native, turn)))
+            {
                 // SAFETY: eligible on this CPU, and made for the kernel that its name begins with.
-                let got = unsafe { runs::run(operands, native.entry()) };
-                assert_eq!(got, *expected, "{name}, {}, {label}: {operands:?}", native.origin().word());
+                let got = unsafe { runs::run_at(operands, native.entry(), turn) };
+                let origin = native.origin().word();
+                assert_eq!(got, *expected, "{name}, {origin}, turn {turn}, {label}: {operands:?}");
                 tally.native += 1;
             }
         }
@@ -133,8 +152,8 @@ pub fn try_all(kernel: &str, cases: &[Case], interpreted: u64, tally: &mut Tally
 
 /// The `n` that the exact variants of a kernel serve.
 pub fn exact_sizes(kernel: &str) -> Vec<usize> {
-    let ours = forms::compiled().iter().filter(|compiled| compiled.plan.kernel.kernel.value == kernel);
-    let mut sizes: Vec<usize> = ours.filter_map(|compiled| compiled.func.exact).map(|n| n as usize).collect();
+    let mut sizes: Vec<usize> =
+        forms::compiled_of(kernel).filter_map(|compiled| compiled.func.exact).map(|n| n as usize).collect();
     sizes.sort_unstable();
     sizes.dedup();
     sizes

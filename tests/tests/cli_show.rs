@@ -17,13 +17,19 @@ fn kiln() -> Kiln {
 }
 
 /// Of each strategy of each kernel the first variant with a loop, the first for one size, and so on: a process for each form
-/// of each variant would take minutes, and all of them have been through the same printers elsewhere.
+/// of each variant would take minutes, and all of them have been through the same printers elsewhere. A cipher's kernels for the
+/// sizes of its key are one here, and where their round keys and XOR are is no kind of its own.
 fn variants() -> impl Iterator<Item = &'static Variant> {
     let mut seen = BTreeSet::new();
-    kiln_kernels::kernels().flat_map(|kernel| kernel.variants).filter(move |variant| {
-        let kind: String = variant.name.chars().filter(|c| !c.is_ascii_digit()).collect();
-        seen.insert((variant.name.split_once('/').map(|(kernel, _)| kernel), kind))
-    })
+    let all = kiln_kernels::kernels().flat_map(|kernel| kernel.variants.iter().map(move |variant| (kernel, variant)));
+    let first = all.filter(move |(kernel, variant)| {
+        let (_, parameters) = variant.name.split_once('/').expect("a kernel and the rest");
+        let count = if kernel.cipher.is_some() { 2 } else { usize::MAX };
+        let kind: Vec<&str> = parameters.split('.').take(count).collect();
+        let kind: String = kind.join(".").chars().filter(|c| !c.is_ascii_digit()).collect();
+        seen.insert((kernel.spec_file, kind))
+    });
+    first.map(|(_, variant)| variant)
 }
 
 /// Whether a variant is one of those.

@@ -3,8 +3,12 @@
 use kiln_codegen::compile::compile;
 use kiln_codegen::error::Problem;
 use kiln_codegen::plan::plans;
-use kiln_codegen::spec::{self, Access, ArgumentKind, BackEdge, Domain, SourceFile, Specs, Vocabulary};
+use kiln_codegen::spec::{
+    self, Access, ArgumentKind, BackEdge, Direction, Domain, RoundKeys, Rounds, SourceFile, Specs, Term, Vocabulary,
+    XorAt,
+};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The words of Kiln, with the shipped CPUs.
@@ -27,16 +31,33 @@ fn parsed() -> Specs {
 #[test]
 fn every_shipped_spec_parses() {
     let specs = parsed();
-    assert_eq!(specs.kernels.len() + specs.cpus.len(), shipped().len());
+    // A cipher's file is a kernel for each size of its key.
+    let files: BTreeSet<&str> = specs.kernels.iter().map(|kernel| kernel.file.as_str()).collect();
+    assert_eq!(files.len() + specs.cpus.len(), shipped().len());
     for kernel in &specs.kernels {
-        assert!(words().kernels.contains(&kernel.kernel.value.as_str()));
+        let name = kernel.kernel.as_str();
+        let known = match &kernel.cipher {
+            None => words().kernels.contains(&name),
+            Some(cipher) => {
+                let own = kernel.kernel.replacen(&cipher.key_bits.to_string(), "", 1);
+                (words().is_keyed)(&own) && words().stems.iter().any(|stem| name.starts_with(stem))
+            }
+        };
+        assert!(known, "{name}");
         assert_eq!(kernel.hash.len(), 16, "{}", kernel.file);
     }
-    assert_eq!(specs.kernels.len(), words().kernels.len(), "each kernel of the vocabulary has a spec");
+    let unkeyed = specs.kernels.iter().filter(|kernel| kernel.cipher.is_none()).count();
+    assert_eq!(unkeyed, words().kernels.len(), "each kernel of the vocabulary has a spec");
     let cpus: Vec<&str> = specs.cpus.iter().map(|cpu| cpu.name.as_str()).collect();
     for cpu in words().cpus {
         assert!(cpus.contains(cpu), "{cpu} has no file");
     }
+}
+
+/// The words of a list in a table that another parser read; none where there is no list.
+fn words_of(table: &toml::Table, key: &str) -> Vec<String> {
+    let list = table.get(key).map(|list| list.as_array().expect("a list").as_slice()).unwrap_or_default();
+    list.iter().map(|item| item.as_str().expect("a word").to_owned()).collect()
 }
 
 /// The lists are tuned from time to time: what is compared is what stands there, read by another parser.
@@ -50,10 +71,6 @@ fn every_kernel_is_read_as_written() {
                 .map(|item| item.as_integer().expect("a number").try_into().expect("small"))
                 .collect::<Vec<u64>>()
         };
-        let words = |table: &toml::Table, key: &str| {
-            let list = table.get(key).map(|list| list.as_array().expect("a list").as_slice()).unwrap_or_default();
-            list.iter().map(|item| item.as_str().expect("a word").to_owned()).collect::<Vec<String>>()
-        };
         let tables =
             |key: &str| raw[key].as_array().expect("tables").iter().map(|table| table.as_table().expect("one"));
         assert_eq!(kernel.sizes, numbers(&raw, "sizes"));
@@ -63,7 +80,7 @@ fn every_kernel_is_read_as_written() {
             assert_eq!(argument.name.as_str(), raw["name"].as_str().expect("a name"));
             assert_eq!(argument.secret, raw.get("secret").is_some_and(|secret| secret.as_bool() == Some(true)));
             let equal: Vec<&str> = argument.may_equal.iter().map(|name| name.as_str()).collect();
-            assert_eq!(equal, words(raw, "may_equal"));
+            assert_eq!(equal, words_of(raw, "may_equal"));
             match &argument.kind {
                 ArgumentKind::Limbs { length } => assert_eq!(Some(length.to_string().as_str()), raw["limbs"].as_str()),
                 ArgumentKind::Bytes { align, .. } => {
@@ -77,6 +94,32 @@ fn every_kernel_is_read_as_written() {
                     assert_eq!((Some(*min), Some(*max)), (count("min"), count("max")));
                 }
                 ArgumentKind::Limb => assert_eq!(raw["limb"].as_bool(), Some(true)),
+            }
+        }
+        assert_eq!(kernel.cipher.is_some(), raw.contains_key("key_bits"), "{}", kernel.file);
+        if let Some(cipher) = &kernel.cipher {
+            let own = numbers(&raw, "key_bits").iter().position(|bits| *bits == u64::from(cipher.key_bits));
+            assert_eq!(numbers(&raw, "rounds")[own.expect("one of them")], u64::from(cipher.rounds), "{}", kernel.file);
+            assert_eq!(cipher.mode.is_some(), raw.contains_key("mode"), "{}", kernel.file);
+            if let (Some(mode), Some(raw)) = (&cipher.mode, raw.get("mode").and_then(|mode| mode.as_table())) {
+                let terms = |terms: &[Term]| {
+                    let word = |term: &Term| match term {
+                        Term::In => "in",
+                        Term::PreviousIn => "previous in",
+                        Term::PreviousOut => "previous out",
+                        Term::Counter => "counter",
+                    };
+                    terms.iter().map(|term| word(term).to_owned()).collect::<Vec<_>>()
+                };
+                assert_eq!(
+                    (terms(&mode.input), terms(&mode.output)),
+                    (words_of(raw, "input"), words_of(raw, "output"))
+                );
+                let direction = if mode.cipher == Direction::Encrypt { "encrypt" } else { "decrypt" };
+                assert_eq!(raw["cipher"].as_str(), Some(direction));
+                let number = |key: &str, absent: i64| raw.get(key).map_or(Some(absent), |number| number.as_integer());
+                assert_eq!(number("counter_bits", 0), Some(mode.counter_bits.into()));
+                assert_eq!(number("streams", 1), Some(mode.streams.into()));
             }
         }
         assert_eq!(kernel.strategies.len(), tables("strategy").count());
@@ -102,9 +145,24 @@ fn every_kernel_is_read_as_written() {
                 BackEdge::Folded => "folded",
                 BackEdge::Live => "live",
             });
-            assert_eq!(edges.collect::<Vec<_>>(), words(raw, "back_edge"));
+            assert_eq!(edges.collect::<Vec<_>>(), words_of(raw, "back_edge"));
+            let rounds = strategy.rounds.iter().map(|rounds| match rounds.value {
+                Rounds::Looped => "looped",
+                Rounds::Unrolled => "unrolled",
+            });
+            assert_eq!(rounds.collect::<Vec<_>>(), words_of(raw, "rounds"));
+            let keys = strategy.round_keys.iter().map(|keys| match keys.value {
+                RoundKeys::Memory => "memory",
+                RoundKeys::Registers => "registers",
+            });
+            assert_eq!(keys.collect::<Vec<_>>(), words_of(raw, "round_keys"));
+            let xor = strategy.xor.iter().map(|xor| match xor.value {
+                XorAt::Apart => "apart",
+                XorAt::Folded => "folded",
+            });
+            assert_eq!(xor.collect::<Vec<_>>(), words_of(raw, "xor"));
             let schedule: Vec<&str> = strategy.schedule.iter().map(|word| word.as_str()).collect();
-            let written = words(raw, "schedule");
+            let written = words_of(raw, "schedule");
             assert_eq!(schedule, if written.is_empty() { vec!["generic".to_owned()] } else { written });
             assert_eq!(&kernel.text[strategy.name.span.clone()], format!("{:?}", strategy.name.value));
             assert_eq!(&kernel.text[strategy.span.clone()], "[[strategy]]");

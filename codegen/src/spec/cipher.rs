@@ -62,6 +62,7 @@ enum Odd {
     CounterBits,
     Counter,
     CounterOutput,
+    ChainOutput,
     TwoChains,
     Streams,
 }
@@ -76,6 +77,7 @@ impl fmt::Display for Odd {
             Odd::CounterBits => f.write_str("counter_bits is 32, 64 or 128"),
             Odd::Counter => f.write_str("counter_bits and the word `counter` in input go together"),
             Odd::CounterOutput => f.write_str("a counter is enciphered: it stands in input"),
+            Odd::ChainOutput => f.write_str("the output block before is enciphered: `previous out` stands in input"),
             Odd::TwoChains => {
                 f.write_str("of `previous in`, `previous out` and `counter` a mode has one: the iv is its first")
             }
@@ -148,6 +150,8 @@ impl Check<'_> {
         let counts = mode.input.contains(&Term::Counter);
         let odd = if mode.output.contains(&Term::Counter) {
             Some(Odd::CounterOutput)
+        } else if mode.output.contains(&Term::PreviousOut) {
+            Some(Odd::ChainOutput)
         } else if counts != (mode.counter_bits > 0) {
             Some(Odd::Counter)
         } else if counts && ![32, 64, 128].contains(&mode.counter_bits) {

@@ -31,7 +31,7 @@ pub(crate) struct KernelFile {
     #[schemars(length(min = 1), inner(range(min = 128, max = 256)), extend("uniqueItems" = true))]
     pub key_bits: List<u32>,
     /// Rounds of a block cipher, one number for each of `key_bits`. `rounds` is then a constant of lengths.
-    #[schemars(length(min = 1), inner(range(min = 1, max = 32)))]
+    #[schemars(length(min = 1), inner(range(min = 2, max = 32)))]
     pub rounds: List<u32>,
     /// A block cipher's mode: what happens to each block.
     pub mode: Option<At<ModeTable>>,
