@@ -158,7 +158,7 @@ pub fn encrypt_many_to<S: Size>(
 fn same_length(bytes: usize, messages: usize) -> Result<(), Error> {
     let whole = match messages.checked_mul(BLOCK) {
         Some(0) => bytes == 0,
-        Some(one_block_each) => bytes % one_block_each == 0,
+        Some(one_block_each) => bytes.is_multiple_of(one_block_each),
         None => false,
     };
     if whole { Ok(()) } else { Err(Error::Messages { bytes, messages }) }

@@ -92,7 +92,7 @@ impl<C: Cipher, W: Width> Ctr<C, W> {
 
     #[inline]
     fn process(&mut self, data: InOutBuf<'_, '_, u8>) {
-        if self.used == BLOCK && data.len() % BLOCK == 0 {
+        if self.used == BLOCK && data.len().is_multiple_of(BLOCK) {
             self.blocks(data.into_chunks().0);
         } else {
             self.bytes(data);

@@ -6,10 +6,12 @@ use kiln::aes::{Aes, Bundle, Error, Reason, cbc, ecb};
 
 use crate::common::{Random, block_counts, unwritten};
 
+type Work<'a> = Box<dyn FnMut(&mut [u8]) -> Result<(), Error> + 'a>;
+
 /// Everything that a key can do with these data.
 fn all_modes<S: Size>(key: &Aes<S>, plain: &[u8]) -> Vec<Vec<u8>> {
     let iv = [0xff; 16];
-    let out = |mut work: Box<dyn FnMut(&mut [u8]) -> Result<(), Error> + '_>| {
+    let out = |mut work: Work<'_>| {
         let mut data = plain.to_vec();
         work(&mut data).unwrap();
         data

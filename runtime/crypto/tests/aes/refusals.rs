@@ -10,7 +10,7 @@ use crate::common::unwritten;
 fn lengths_that_are_not_whole_blocks() {
     let key = Aes128::from_key(&[1; 16]);
     let iv = [2; 16];
-    for bytes in (0..300).filter(|bytes| bytes % 16 != 0) {
+    for bytes in (0..300).filter(|bytes: &usize| !bytes.is_multiple_of(16)) {
         let refused = Err(Error::PartialBlock { bytes });
         let (from, mut data) = (vec![3; bytes], unwritten(bytes));
         assert_eq!(ecb::encrypt(&key, &mut data), refused);
