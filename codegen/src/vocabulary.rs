@@ -14,7 +14,7 @@ pub fn vocabulary<'a>(cpus: &'a [&'a str]) -> Vocabulary<'a> {
         kernels: KERNELS.get_or_init(|| family::contracts().map(|contract| contract.kernel).collect()),
         stems: family::aes::STEMS,
         is_keyed: family::aes::is_keyed,
-        strategies: |kernel| family::strategies(kernel).into_iter().map(|strategy| strategy.word).collect(),
+        strategies: |kernel| family::strategies(kernel).iter().map(|strategy| strategy.word).collect(),
         cost_keys: COST_KEYS.get_or_init(isa::cost_keys),
         cpus,
     }

@@ -88,12 +88,13 @@ pub(super) fn pack(b: &mut Builder, blocks: [Block; 4], phase: u32) -> State {
     transpose(b, &mut halves);
     let [p, q, r, s] = halves;
     let state = [p[0], q[0], r[0], s[0], p[1], q[1], r[1], s[1]];
-    if phase % 2 == 0 { state } else { state.map(|word| skew(b, word, phase)) }
+    if phase.is_multiple_of(2) { state } else { state.map(|word| skew(b, word, phase)) }
 }
 
 /// The four blocks of a state in that phase.
 pub(super) fn unpack(b: &mut Builder, state: State, phase: u32) -> [Block; 4] {
-    let [p, q, r, s, t, u, v, w] = if phase % 2 == 0 { state } else { state.map(|word| skew(b, word, 4 - phase)) };
+    let [p, q, r, s, t, u, v, w] =
+        if phase.is_multiple_of(2) { state } else { state.map(|word| skew(b, word, 4 - phase)) };
     let mut halves = [[p, t], [q, u], [r, v], [s, w]];
     transpose(b, &mut halves);
     halves.map(|block| if phase == 2 { rows_last_in_two(b, block) } else { rows_last(b, block) })

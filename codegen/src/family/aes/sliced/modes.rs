@@ -350,7 +350,7 @@ impl Serial<'_> {
             b.mov_imm32(trips, i64::from(fours));
             b.counted(trips, |b| each(b, LANES));
         }
-        if streams % LANES > 0 {
+        if !streams.is_multiple_of(LANES) {
             each(b, streams % LANES);
         }
     }
