@@ -456,11 +456,13 @@ proptest! {
         let (wide, total) = (wide_a * wide_b, wide_a + wide_b + u128::from(carry));
         let add = u128::from(cut(a) / 2) + u128::from(carry);
         let borrowed = wide_a + (1 << bits) - wide_b - u128::from(carry);
+        let turned = (0..bytes).fold(0, |turned, byte| turned << 8 | wide_a >> (8 * byte) & 0xff);
         let (dividend, by) = ((wide_a / 2) << bits | wide_b, wide_b | 1 << (bits - 1));
         let expected = [
             wide, wide >> bits, total, total >> bits, add, 7,
             borrowed, u128::from(borrowed >> bits == 0), wide_a + wide_b, wide_a + (1 << bits) - wide_b, wide,
-            wide_a & wide_b, wide_a | wide_b, wide_a ^ wide_b, wide_a << 5, wide_a >> 1, dividend / by, dividend % by,
+            wide_a & wide_b, wide_a | wide_b, wide_a ^ wide_b, wide_a << 5, wide_a >> 1,
+            wide_a >> 7 | wide_a << (bits - 7), turned, dividend / by, dividend % by,
         ];
         let expected: Vec<u8> = expected.iter().flat_map(|limb| limb.to_le_bytes()[..bytes].to_vec()).collect();
         prop_assert_eq!(limbs, Ok(expected));
@@ -472,7 +474,7 @@ fn inst(op: Portable, operands: Vec<Operand<VReg>>) -> (Op, Vec<Operand<VReg>>) 
 }
 
 /// How many limbs the function of portable operations stores.
-const STORED: usize = 18;
+const STORED: usize = 20;
 
 /// Stores a * b (two limbs), a + b + carry (two), a / 2 + carry, 7, a - b - carry (two), and what each of the other operations
 /// makes of a and b; a division last.
@@ -500,8 +502,8 @@ fn portable_function(bits: u32, sum: Portable) -> Func<Virtual> {
     f.push(op, operands);
     f.p_constant(seven, 7i64);
     f.p_copy(copy, seven);
-    let [less, under, sum, difference, low, both, either, one, up, down, top, by, quotient, rest] =
-        [(); 14].map(|()| f.val());
+    let [less, under, sum, difference, low, both, either, one, up, down, round, turned, top, by, quotient, rest] =
+        [(); 16].map(|()| f.val());
     f.p_sub_borrow(less, under, a, b, carry);
     f.p_wrap_add(sum, a, b);
     f.p_wrap_sub(difference, a, b);
@@ -511,12 +513,16 @@ fn portable_function(bits: u32, sum: Portable) -> Func<Virtual> {
     f.p_xor(one, a, b);
     f.p_shl(up, a, 5i32);
     f.p_shr(down, a, 1i32);
+    f.p_rotate(round, a, 7i32);
+    f.p_swap_bytes(turned, a);
     // By what is at least 2^(w - 1), of a high limb below that.
     f.p_constant(top, 1i64 << (bits - 1));
     f.p_or(by, b, top);
     f.p_div_wide(quotient, rest, down, b, by);
-    let all =
-        [lo, hi, dst, over, add, copy, less, under, sum, difference, low, both, either, one, up, down, quotient, rest];
+    let all = [
+        lo, hi, dst, over, add, copy, less, under, sum, difference, low, both, either, one, up, down, round, turned,
+        quotient, rest,
+    ];
     assert_eq!(all.len(), STORED);
     for (index, val) in all.into_iter().enumerate() {
         let place = f.at(0, out, index as i32 * (bits / 8) as i32);

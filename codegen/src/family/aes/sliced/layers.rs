@@ -93,7 +93,8 @@ pub(super) fn pack(b: &mut Builder, blocks: [Block; 4], phase: u32) -> State {
 
 /// The four blocks of a state in that phase.
 pub(super) fn unpack(b: &mut Builder, state: State, phase: u32) -> [Block; 4] {
-    let [p, q, r, s, t, u, v, w] = if phase.is_multiple_of(2) { state } else { state.map(|word| skew(b, word, 4 - phase)) };
+    let [p, q, r, s, t, u, v, w] =
+        if phase.is_multiple_of(2) { state } else { state.map(|word| skew(b, word, 4 - phase)) };
     let mut halves = [[p, t], [q, u], [r, v], [s, w]];
     transpose(b, &mut halves);
     halves.map(|block| if phase == 2 { rows_last_in_two(b, block) } else { rows_last(b, block) })
