@@ -202,7 +202,7 @@ pub fn messages(kernel: &Kernel, (name, way, counter_bits): (&str, Way, u32)) ->
     let mut classes = BTreeSet::new();
     for row in FILES.iter().flat_map(|file| rows(file)) {
         let mode = text(&row, "mode");
-        if mode != name || 8 * hex(&row, "key").len() != key_bits {
+        if mode != name || 8 * hex(&row, "key").len() != key_bits || is_for_wider(&row, counter_bits) {
             continue;
         }
         let class = row["class"].as_str().unwrap_or(text(&row, "id")).to_owned();
@@ -217,6 +217,15 @@ pub fn messages(kernel: &Kernel, (name, way, counter_bits): (&str, Way, u32)) ->
         }
     }
     messages
+}
+
+/// Whether a row says only what a counter of all bits gives, and one of so many bits would wrap in it.
+fn is_for_wider(row: &Value, counter_bits: u32) -> bool {
+    if text(row, "mode") != "CTR" || counter_bits == 128 || row[format!("ct_if_ctr_bits_{counter_bits}")].is_string() {
+        return false;
+    }
+    let low = u128::from_be_bytes(blocks(&hex(row, "iv"))[0]) & (u128::MAX >> (128 - counter_bits));
+    low + text(row, "pt").len().div_ceil(32) as u128 > 1 << counter_bits
 }
 
 /// The way of a row that goes through the interpreter: of a counter's two the first.

@@ -95,14 +95,20 @@ fn variants(kernel: &str, cpu: &Native, skips: &mut Skips) -> Vec<Variant> {
     forms::compiled_of(kernel).map(variant).collect()
 }
 
-/// In which ways the buffers of a case lie: bytes in some of [`runs::SKEWS`], in all of them over the cases of a kernel.
-fn turns(operands: &Operands, index: usize) -> impl Iterator<Item = usize> + use<> {
-    const BYTES: usize = 2;
-    let count = if operands.bits() == 8 { BYTES } else { 1 };
+/// In which ways the buffers of a case lie: bytes in some of [`runs::SKEWS`], in all of them over the cases of a kernel. The second
+/// of two forms, whose instructions are those of the first, gets a part of the cases of bytes.
+fn turns(operands: &Operands, index: usize, second: bool) -> impl Iterator<Item = usize> + use<> {
+    const WAYS: usize = 2;
+    const PART: usize = 4;
     // 37 has no factor in common with the number of ways.
-    (0..count)
-        .map(move |turn| (BYTES * index + turn) * 37 % runs::SKEWS)
-        .map(move |turn| if count == 1 { 0 } else { turn })
+    let turn = move |way: usize| (WAYS * index + way) * 37 % runs::SKEWS;
+    let turns = match (operands.bits(), second) {
+        (8, false) => vec![turn(0), turn(1)],
+        (8, true) if index.is_multiple_of(PART) => vec![turn(0)],
+        (8, true) => Vec::new(),
+        _ => vec![0],
+    };
+    turns.into_iter()
 }
 
 /// Puts the cases through every form of every variant of the kernel, those with an `n` up to `interpreted` through the
@@ -134,9 +140,9 @@ pub fn try_all(kernel: &str, cases: &[Case], interpreted: u64, tally: &mut Tally
                     tally.interpreted += 1;
                 }
             }
-            for (native, turn) in
-                natives.iter().flat_map(|native| turns(operands, index).map(move |turn| (native, turn)))
-            {
+            let each = natives.iter().enumerate();
+            let each = each.flat_map(|(form, native)| turns(operands, index, form > 0).map(move |turn| (native, turn)));
+            for (native, turn) in each {
                 // SAFETY: eligible on this CPU, and made for the kernel that its name begins with.
                 let got = unsafe { runs::run_at(operands, native.entry(), turn) };
                 let origin = native.origin().word();
