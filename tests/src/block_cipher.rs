@@ -72,7 +72,7 @@ pub fn expand(key: &[u8], rounds: usize) -> Vec<Block> {
     while schedule.len() < 4 * (rounds + 1) {
         let index = schedule.len();
         let mut word = schedule[index - 1];
-        if index % words == 0 {
+        if index.is_multiple_of(words) {
             word.rotate_left(1);
             word = substituted(word);
             word[0] ^= constant;
@@ -183,7 +183,7 @@ pub fn slice(keys: &[Block]) -> Vec<u8> {
             for (index, byte) in key.iter().enumerate() {
                 let (row, column) = (index % 4, index / 4);
                 let byte = if round == 0 { *byte } else { byte ^ 0x63 };
-                word |= u64::from(byte >> bit & 1) * 0xf << (16 * row + 4 * ((column + round * row) % 4));
+                word |= (u64::from(byte >> bit & 1) * 0xf) << (16 * row + 4 * ((column + round * row) % 4));
             }
             sliced.extend(word.to_le_bytes());
         }

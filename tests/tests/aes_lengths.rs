@@ -59,6 +59,6 @@ fn every_loop_has_its_turns_among_the_lengths() {
     for compiled in forms::compiled().iter().chain(forms::made_up()) {
         let blocks = forms::unroll(compiled).unwrap_or_default();
         let cipher = compiled.plan.kernel.cipher.as_ref().is_some_and(|cipher| cipher.mode.is_some());
-        assert!(!cipher || 2 * blocks + 1 <= EVERY, "{}: longer than the tests", compiled.plan.name);
+        assert!(!cipher || 2 * blocks < EVERY, "{}: longer than the tests", compiled.plan.name);
     }
 }
