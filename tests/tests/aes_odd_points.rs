@@ -1,7 +1,8 @@
 //! Are points of AES right that no shipped spec asks for: odd numbers of blocks, with rounds, round keys and XOR in all
 //! combinations, in the order of the source and of a seed, in shipped modes and in made-up ones?
 //!
-//! A key of 128 bits has all points; longer ones, which have more of the same rounds, a few. The order of a seed has a few lists.
+//! In the order of the source a key of 128 bits has all points; in that of a seed a key of 256 bits, which has more of the same
+//! rounds, a few.
 
 use kiln_codegen::compile::compile;
 use kiln_codegen::family::{Knob, Strategy, strategies};
@@ -80,7 +81,7 @@ fn check(file: SourceFile, counts: &mut Counts) {
         let lengths = Lengths { exact: compiled.func.exact, unroll };
         let cases = known(kernel, lengths, &Options::default(), blocks + 3);
         let exact = compiled.func.exact.is_some();
-        for case in cases.iter().filter(|case| exact || telling.contains(&case.n)).take(10) {
+        for case in cases.iter().filter(|case| exact || telling.contains(&case.n)).take(4) {
             let operands = Operands::known(kernel, case);
             let expected = answers::expected(&operands);
             for (stage, program) in &programs {
@@ -107,16 +108,14 @@ fn check_all(schedule: &str, lists: Lists) {
     let mut counts = Counts::default();
     let mut modes = 0;
     for kernel in files() {
-        check(odd(kernel, schedule, lists, "[128]", "[10]"), &mut counts);
-        if lists == Lists::All {
-            check(odd(kernel, schedule, Lists::Few, "[192, 256]", "[12, 14]"), &mut counts);
-        }
+        let (key_bits, rounds) = if lists == Lists::All { ("[128]", "[10]") } else { ("[256]", "[14]") };
+        check(odd(kernel, schedule, lists, key_bits, rounds), &mut counts);
         modes += 1;
     }
     let Counts { variants, natives, interpreted, combinations } = counts;
     println!("{schedule}: {modes} modes, {variants} variants, {natives} native runs, {interpreted} interpreted");
     println!("{combinations:?}");
-    assert!(modes >= 17 && variants > 300 && interpreted > 5000, "{modes} {variants} {interpreted}");
+    assert!(modes >= 17 && variants > 300 && interpreted > 3000, "{modes} {variants} {interpreted}");
     // Looped: keys in memory. Unrolled: in memory and in registers. Each with both places of the XOR.
     assert!(combinations.len() >= 6, "{combinations:?}");
 }

@@ -40,7 +40,8 @@ fn every_form_of_every_mode_gives_every_row() {
     let schedules = rows("nist").iter().filter(|row| row["mode"] == "KEYEXP").count();
     assert_eq!(used.len() + schedules, wanted.len(), "every row but the key schedules");
     println!("{} rows, {kernels} kernels, {cases_run} cases", used.len());
-    tally.report_whole();
+    // Made-up variants for one number of blocks alone have no rows; `aes_lengths` has them.
+    tally.report();
 }
 
 /// The round keys of a row.
