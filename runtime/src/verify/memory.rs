@@ -284,7 +284,7 @@ mod tests {
     fn limbs_come_back_and_canaries_watch() {
         for placement in [Placement::Canaries, Placement::GuardAfter, Placement::GuardBefore] {
             for bits in [32, 64] {
-                let Ok(mut buffer) = Buffer::new(bits, &[1, 0xffff_ffff, 3], placement, 3) else { continue };
+                let Ok(mut buffer) = Buffer::new(bits, &[1, 0xffff_ffff, 3], placement, 24) else { continue };
                 assert_eq!(buffer.read(), [1, 0xffff_ffff, 3]);
                 assert!(buffer.holds(&[1, 0xffff_ffff, 3]) && !buffer.holds(&[1, 0xffff_ffff, 2]));
                 assert!(!buffer.holds(&[1, 0xffff_ffff]) && !buffer.holds(&[1, 0xffff_ffff, 3, 4]));
@@ -307,7 +307,8 @@ mod tests {
     #[test]
     fn a_buffer_is_used_again_and_its_canaries_with_it() {
         let Ok(mut buffer) = Buffer::new(64, &[7; 40], Placement::Canaries, 5) else { unreachable!("on the heap") };
-        for (bits, limbs, skew) in [(64, vec![1, 2, 3], 7), (32, vec![4; 17], 1), (64, vec![], 0), (64, vec![9; 40], 3)]
+        for (bits, limbs, skew) in
+            [(64, vec![1, 2, 3], 56), (32, vec![4; 17], 4), (8, vec![7; 9], 15), (64, vec![], 0), (64, vec![9; 40], 24)]
         {
             assert!(buffer.relay(bits, &limbs, skew));
             assert_eq!((buffer.read(), buffer.disturbed()), (limbs, None));
