@@ -112,6 +112,11 @@ fn copied(func: &Func<Virtual>) -> Option<(u8, u8)> {
     (from == to && func.instructions().len() >= LARGE).then_some(pair)
 }
 
+/// Registers that a function may declare one by one.
+const MOST_SCOPES: usize = 256;
+/// Registers of one statement beyond that.
+const TOGETHER: usize = 64;
+
 struct Printer<'a> {
     func: &'a Func<Virtual>,
     limb: Ident,
@@ -144,6 +149,11 @@ impl<'a> Printer<'a> {
         let mut shared = scopes.shared;
         // The result is read at the end of the function, outside every body.
         shared.extend(func.returns.filter(|returned| scopes.home.get(returned).is_some_and(|scope| *scope != 0)));
+        // Each `let` opens a scope inside the one before it, and debug information follows them in recursion: thousands end
+        // the compiler. A long function has its registers declared together.
+        if func.instructions().len() > MOST_SCOPES {
+            shared.extend(func.instructions().iter().flat_map(|inst| inst.writes()));
+        }
         // A parameter has its name from the signature, and a pointer is a place that is declared in any case.
         shared.retain(|reg| func.parameters.iter().all(|parameter| parameter.reg != *reg));
         shared.retain(|reg| !pointers.contains_key(reg));
@@ -188,13 +198,7 @@ impl<'a> Printer<'a> {
             let name = self.index(*reg);
             quote!(let mut #name: usize = 0;)
         });
-        let shared = self.shared.iter().map(|reg| {
-            let name = self.reg(*reg);
-            match reg.class {
-                crate::isa::row::RegClass::Portable => quote!(let mut #name: #limb = 0;),
-                _ => quote!(let mut #name: u64 = 0;),
-            }
-        });
+        let shared = self.declarations();
         let body = self.body(&self.func.body);
         let result = self.func.returns.map(|reg| self.reg(reg));
         self.signature(
@@ -237,6 +241,29 @@ impl<'a> Printer<'a> {
                 #body
             }
         }
+    }
+
+    /// Declares the shared registers: one by one, or many in a statement when there are very many.
+    fn declarations(&self) -> Vec<TokenStream> {
+        let limb = &self.limb;
+        let (values, others): (Vec<&VReg>, Vec<&VReg>) =
+            self.shared.iter().partition(|reg| reg.class == crate::isa::row::RegClass::Portable);
+        let count = format_ident!("u64");
+        let mut declarations = Vec::new();
+        for (regs, ty) in [(values, limb), (others, &count)] {
+            let together = if regs.len() > MOST_SCOPES { TOGETHER } else { 1 };
+            for regs in regs.chunks(together) {
+                let names: Vec<Ident> = regs.iter().map(|reg| self.reg(**reg)).collect();
+                declarations.push(match names.as_slice() {
+                    [name] => quote!(let mut #name: #ty = 0;),
+                    names => {
+                        let many = names.len();
+                        quote!(let [#(mut #names),*]: [#ty; #many] = [0; #many];)
+                    }
+                });
+            }
+        }
+        declarations
     }
 
     /// Finds each count from the slices' lengths, and checks the lengths that are left.
