@@ -5,7 +5,6 @@ use iced_x86::Instruction;
 use kiln_kernels::catalogue::{Argument, ArgumentKind, Kernel, Origin, Variant};
 use kiln_tests::cli::{Kiln, rows, text};
 use kiln_tests::decode::{decode, disassemble_first};
-use kiln_tests::disassemble;
 use kiln_tests::forms;
 use kiln_tests::tools::{Scratch, found, gnu_assemble};
 use serde_json::Value;
@@ -160,12 +159,12 @@ fn ir_is_what_the_interpreter_runs() {
     }
 }
 
-/// How the line of an argument begins.
 /// What so many bits are called.
 fn elements(bits: u32) -> String {
     if bits == 8 { "bytes".to_owned() } else { format!("limbs of {bits} bits") }
 }
 
+/// How the line of an argument begins.
 fn precondition(kernel: &Kernel, index: usize, argument: &Argument, variant: &Variant) -> String {
     let first_count = kernel.arguments.iter().position(|argument| matches!(argument.kind, ArgumentKind::Count { .. }));
     let what = match (argument.kind, variant.exact) {
