@@ -250,7 +250,7 @@ pub fn slice_keys(sliced: &mut [u8], keys: &[u8]) {
             let place = 16 * row + 4 * ((column + round * row) % 4);
             let value = byte ^ if round == 0 { 0 } else { 0x63 };
             for (bit, word) in bits.iter_mut().enumerate() {
-                *word |= u64::from(value >> bit & 1) * 0xf << place;
+                *word |= (u64::from(value >> bit & 1) * 0xf) << place;
             }
         }
         for (place, word) in words.chunks_exact_mut(8).zip(bits) {
