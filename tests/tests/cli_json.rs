@@ -544,9 +544,7 @@ fn violations(schema: &Value, value: &Value, place: &str, found: &mut Vec<String
                 let stems = stems.expect("this test knows patterns of names").replace("\\.", ".");
                 let stems = stems.trim_start_matches('(').trim_end_matches(')');
                 let rest = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-                let name = |text: &str| {
-                    text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(rest)
-                };
+                let name = |text: &str| text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(rest);
                 let behind = |text: &str| stems.split('|').any(|stem| text.strip_prefix(stem).is_some_and(name));
                 value.as_str().is_some_and(behind)
             }
