@@ -192,7 +192,6 @@ impl<'a> Printer<'a> {
     }
 
     fn function(&self, ident: &Ident, banner: &str) -> TokenStream {
-        let limb = &self.limb;
         let checks = self.counts();
         let indices = self.pointers.keys().map(|reg| {
             let name = self.index(*reg);
