@@ -122,8 +122,10 @@ fn keys_of_list(keys: &mut Map<String, Value>, list: &str, vocabulary: &Vocabula
         }
         "cost_keys" => keys.insert("enum".to_owned(), json!(vocabulary.cost_keys)),
         "strategies" => {
-            let kernels = vocabulary.kernels.iter();
-            let words: BTreeSet<&str> = kernels.flat_map(|kernel| (vocabulary.strategies)(kernel)).collect();
+            // Of kernels whose names specs make up, any: they all have the same.
+            let made_up = vocabulary.stems.iter().map(|stem| format!("{stem}x"));
+            let kernels = vocabulary.kernels.iter().map(|kernel| (*kernel).to_owned()).chain(made_up);
+            let words: BTreeSet<&str> = kernels.flat_map(|kernel| (vocabulary.strategies)(&kernel)).collect();
             keys.insert("enum".to_owned(), json!(words))
         }
         // Open: a CPU's own file, beside the spec, adds a word.
