@@ -5,7 +5,7 @@ use crate::edits::{self, Place, Which, inst, is, reg, replace};
 use crate::faults::{Caught, Edit, Fault, OUTSIDE, Shape, WRONG};
 use kiln_codegen::ir::interpret::Fault as Stopped;
 use kiln_codegen::ir::wellformed::Rule;
-use kiln_codegen::ir::{Func, Inst, Mem, Node, Operand, Physical, Space};
+use kiln_codegen::ir::{Func, Inst, Mem, Operand, Physical, Space};
 use kiln_codegen::isa::Op;
 use kiln_codegen::isa::aes::Aes;
 use kiln_codegen::isa::avx::Avx;
@@ -204,18 +204,7 @@ pub const FAULTS: &[Fault] = &[
         kernel: "aes128.ecb_encrypt",
         strategy: "aesni",
         made: Shape::Blocks(4),
-        edit: Edit::Func(|func| {
-            let guarded = |node: &Node<PReg>| match node {
-                Node::When(inner) => {
-                    inner.mask.is_none() && inner.body.iter().any(|node| matches!(node, Node::Loop(_)))
-                }
-                Node::Block(_) | Node::Loop(_) | Node::Call(_) => false,
-            };
-            let Some(index) = func.body.iter().position(guarded) else { return false };
-            let Node::When(inner) = func.body.remove(index) else { return false };
-            func.body.splice(index..index, inner.body);
-            true
-        }),
+        edit: Edit::Func(edits::unguarded),
         caught: &[Caught::Stops(|fault| matches!(fault, Stopped::OutOfBounds { .. } | Stopped::Budget { .. }))],
     },
     Fault {

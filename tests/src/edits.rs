@@ -157,3 +157,15 @@ pub fn walked(func: &Func<Physical>, argument: u8) -> Option<Mem<PReg>> {
         accesses.iter().rev().find_map(|inst| inst.memory().filter(|(mem, ..)| mem.space == Space::Argument(argument)));
     place.map(|(mem, ..)| Mem { disp: 0, index: None, ..*mem })
 }
+
+/// Takes away the test before the first loop, which is then entered for n = 0; whether there was one.
+pub fn unguarded(func: &mut Func<Physical>) -> bool {
+    let guarded = |node: &Node<PReg>| match node {
+        Node::When(inner) => inner.mask.is_none() && inner.body.iter().any(|node| matches!(node, Node::Loop(_))),
+        Node::Block(_) | Node::Loop(_) | Node::Call(_) => false,
+    };
+    let Some(index) = func.body.iter().position(guarded) else { return false };
+    let Node::When(inner) = func.body.remove(index) else { return false };
+    func.body.splice(index..index, inner.body);
+    true
+}

@@ -262,18 +262,7 @@ pub const FAULTS: &[Fault] = &[
         kernel: "limb64.mul_add",
         strategy: "mul",
         made: Shape::Loop,
-        edit: Edit::Func(|func| {
-            let guarded = |node: &Node<PReg>| match node {
-                Node::When(inner) => {
-                    inner.mask.is_none() && inner.body.iter().any(|node| matches!(node, Node::Loop(_)))
-                }
-                Node::Block(_) | Node::Loop(_) | Node::Call(_) => false,
-            };
-            let Some(index) = func.body.iter().position(guarded) else { return false };
-            let Node::When(inner) = func.body.remove(index) else { return false };
-            func.body.splice(index..index, inner.body);
-            true
-        }),
+        edit: Edit::Func(edits::unguarded),
         caught: &[Caught::Stops(|fault| matches!(fault, Stopped::OutOfBounds { .. } | Stopped::Budget { .. }))],
     },
     Fault {
