@@ -10,6 +10,7 @@ mod failure;
 mod interpret;
 mod names;
 mod progress;
+mod sweep;
 mod tables;
 
 use std::ffi::OsString;
