@@ -4,6 +4,7 @@
 pub mod backend;
 pub mod compile;
 pub mod error;
+pub mod estimate;
 pub mod family;
 pub mod ir;
 pub mod isa;

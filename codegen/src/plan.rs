@@ -70,7 +70,57 @@ pub struct Plan<'a> {
     pub arguments: Vec<Fact>,
 }
 
+/// Where one parameter stands.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Setting {
+    /// A number.
+    Number(u32),
+    /// A word, as in a spec.
+    Word(String),
+}
+
 impl Plan<'_> {
+    /// Where each parameter that the strategy has stands, by its key in a spec; and the `schedule`.
+    pub fn settings(&self) -> Vec<(&'static str, Setting)> {
+        let at = self.parameters;
+        let word = |word: &str| Setting::Word(word.to_owned());
+        let knobs = self.contract.strategy(&self.strategy.name).map_or(&[][..], |strategy| strategy.knobs);
+        let mut settings: Vec<(&'static str, Setting)> = Vec::new();
+        for knob in knobs {
+            let setting = match (knob, at.extent) {
+                (Knob::Unroll, Extent::Unrolled(limbs)) => Setting::Number(limbs),
+                (Knob::Blocks, Extent::Blocks(blocks)) => Setting::Number(blocks),
+                (Knob::Exact, Extent::Exact(limbs)) => Setting::Number(limbs),
+                (Knob::Unroll | Knob::Blocks | Knob::Exact, _) => continue,
+                (Knob::BackEdge, Extent::Exact(_)) => continue,
+                (Knob::BackEdge, _) => word(if at.live { "live" } else { "folded" }),
+                (Knob::Rows, _) => Setting::Number(at.rows),
+                (Knob::Overlap, _) => Setting::Number(at.overlap),
+                (Knob::Block, _) => match at.block {
+                    Some(block) => Setting::Number(block),
+                    None => continue,
+                },
+                (Knob::Split, _) => Setting::Number(at.split),
+                (Knob::Rounds, _) => match at.rounds {
+                    Some(Rounds::Looped) => word("looped"),
+                    Some(Rounds::Unrolled) => word("unrolled"),
+                    None => continue,
+                },
+                (Knob::RoundKeys, _) => word(if at.keys == RoundKeys::Registers { "registers" } else { "memory" }),
+                (Knob::Xor, _) => word(if at.xor == XorAt::Folded { "folded" } else { "apart" }),
+            };
+            settings.push((knob.key(), setting));
+        }
+        let schedule = match &self.schedule {
+            Schedule::Generic => word("generic"),
+            Schedule::Source => word("source"),
+            Schedule::Cpu(name) => word(name),
+            Schedule::Seed(seed) => Setting::Word(format!("seed{seed}")),
+        };
+        settings.push(("schedule", schedule));
+        settings
+    }
+
     /// The variant's symbol: its name with `.` and `/` as `_`.
     pub fn symbol(&self) -> String {
         symbol(&self.name)
@@ -132,8 +182,8 @@ impl fmt::Display for Parameters {
     }
 }
 
-/// The most variants of one kernel: far more than anybody can measure, and still soon made.
-const MOST: usize = 20_000;
+/// The most variants of one kernel that a spec may ask for: far more than anybody can measure, and still soon made.
+pub const MOST: usize = 20_000;
 
 /// How many plans the strategies of a kernel ask for.
 fn count(kernel: &KernelSpec) -> usize {
@@ -153,6 +203,14 @@ fn count(kernel: &KernelSpec) -> usize {
 /// # Errors
 /// A kernel whose arguments are not those of the family's contract, and one that asks for too many variants.
 pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
+    plans_up_to(specs, MOST)
+}
+
+/// As [`plans`], with another limit for each kernel.
+///
+/// # Errors
+/// As [`plans`].
+pub fn plans_up_to(specs: &Specs, limit: usize) -> Result<Vec<Plan<'_>>, Problems> {
     let mut problems = Problems::new();
     let mut plans = Vec::new();
     for kernel in &specs.kernels {
@@ -175,8 +233,8 @@ pub fn plans(specs: &Specs) -> Result<Vec<Plan<'_>>, Problems> {
             }
         };
         let count = count(kernel);
-        if count > MOST {
-            let reason = Reason::TooManyVariants { count, limit: MOST };
+        if count > limit {
+            let reason = Reason::TooManyVariants { count, limit };
             problems.push(kernel.problem(kernel.kernel.span.clone(), reason, None));
             continue;
         }

@@ -131,6 +131,50 @@ fn publish_unprobed(functions: &[&[u8]]) -> Result<Code, Refused> {
     Ok(Code { entries, mapped })
 }
 
+/// Bytes of code that [`Evictor::run`] walks through: more than any first level of instruction cache holds.
+const EVICTED: usize = 128 << 10;
+/// Bytes of a line of the instruction cache.
+const LINE: usize = 64;
+
+/// A function that does nothing but fill the instruction cache, the cache of decoded instructions and the branch predictor
+/// with itself, so that what is called next is cold.
+#[derive(Clone, Copy, Debug)]
+pub struct Evictor(Entry);
+
+impl Evictor {
+    /// Publishes it.
+    ///
+    /// # Errors
+    /// Why there is no executable memory.
+    pub fn new() -> Result<Evictor, Refused> {
+        // One jump in each line, to the next: jmp +62. In the last, ret.
+        let mut function = Vec::with_capacity(EVICTED);
+        while function.len() < EVICTED - LINE {
+            function.extend_from_slice(&[0xeb, LINE as u8 - 2]);
+            function.resize(function.len() + LINE - 2, 0xcc);
+        }
+        function.push(0xc3);
+        let code = Code::publish(&[&function])?;
+        code.entries.first().copied().map(Evictor).ok_or(Refused::Empty)
+    }
+
+    /// Runs it.
+    #[cfg(target_arch = "x86_64")]
+    pub fn run(&self) {
+        // SAFETY: `new` alone makes one: the entry is the address of a mapping that is readable, executable and never unmapped,
+        // and that holds jumps to the next line of itself and a `ret`: a complete function that takes nothing, returns nothing
+        // and touches no register.
+        unsafe {
+            let function: extern "sysv64" fn() = core::mem::transmute(self.0.address());
+            function();
+        }
+    }
+
+    /// Nobody has one.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn run(&self) {}
+}
+
 /// Whether code can be generated and run in this process: publishes and RUNS a small function, once. The answer is
 /// remembered.
 ///
@@ -209,6 +253,14 @@ mod tests {
             .unwrap();
         assert_eq!(line.split(' ').nth(1), Some("r-xp"), "{line}");
         assert!(!maps.lines().any(|line| line.contains(" rwx")), "{maps}");
+    }
+
+    #[test]
+    fn an_evictor_comes_back() {
+        match Evictor::new() {
+            Ok(evictor) => (0..3).for_each(|_| evictor.run()),
+            Err(refused) => eprintln!("not run here: {refused}"),
+        }
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub mod exec;
 pub mod explain;
 #[forbid(unsafe_code)]
 pub mod isolate;
+#[cfg(feature = "machine")]
+#[forbid(unsafe_code)]
+pub mod measure;
 #[forbid(unsafe_code)]
 pub mod prefer;
 #[cfg(feature = "machine")]

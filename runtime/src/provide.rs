@@ -44,6 +44,8 @@ pub enum LeftOut {
     Encoder(MachineError),
     /// There is no executable memory.
     Memory(Refused),
+    /// It has other arguments than the kernel that was compiled in.
+    Contract(OtherContract),
 }
 
 impl fmt::Display for LeftOut {
@@ -52,6 +54,7 @@ impl fmt::Display for LeftOut {
             LeftOut::Portable => f.write_str("portable variants are compiled Rust: they cannot be made at run time"),
             LeftOut::Encoder(error) => write!(f, "{error}"),
             LeftOut::Memory(refused) => write!(f, "{refused}"),
+            LeftOut::Contract(other) => write!(f, "{other}"),
         }
     }
 }
@@ -194,55 +197,75 @@ impl Provider {
         let mut provided = Provided::default();
         let Some(spec) = self.specs.kernel(kernel.name) else { return Ok(provided) };
         same_contract(spec, kernel)?;
-        let mut made: Vec<(Compiled<'_>, Vec<u8>)> = Vec::new();
+        let mut fresh = Vec::new();
         let mut problems = Problems::new();
         let shipped = |name: &str| kernel.variants.iter().find(|variant| variant.name == name);
         for plan in plans(&self.specs)?.into_iter().filter(|plan| plan.kernel.kernel.value == kernel.name) {
-            let compiled = match compile_plan(plan, &self.specs) {
-                Ok(compiled) => compiled,
-                Err(found) => {
-                    problems.extend(found);
-                    continue;
+            match compile_plan(plan, &self.specs) {
+                Ok(compiled) => {
+                    let twin = shipped(&compiled.plan.name);
+                    if twin.is_none_or(|twin| twin.code_hash != compiled.code_hash) {
+                        fresh.push(compiled);
+                    }
                 }
-            };
-            let name = compiled.plan.name.clone();
-            let twin = shipped(&name);
-            if twin.is_some_and(|twin| twin.code_hash == compiled.code_hash) {
-                continue;
-            }
-            match &compiled.form {
-                Form::Portable => provided.left_out.push((name, LeftOut::Portable)),
-                Form::Machine(func) => match machine::assemble(func) {
-                    Ok(bytes) => made.push((compiled, bytes)),
-                    Err(error) => provided.left_out.push((name, LeftOut::Encoder(error))),
-                },
+                Err(found) => problems.extend(found),
             }
         }
-        let made = problems.or(made)?;
-        if made.is_empty() {
-            return Ok(provided);
-        }
-        let bytes: Vec<&[u8]> = made.iter().map(|(_, bytes)| bytes.as_slice()).collect();
-        match Code::publish(&bytes) {
-            Ok(code) => {
-                for ((compiled, _), entry) in made.iter().zip(code.entries()) {
-                    let name = &compiled.plan.name;
+        let fresh = problems.or(fresh)?;
+        for (compiled, made) in fresh.iter().zip(publish(kernel, &fresh)) {
+            let name = &compiled.plan.name;
+            match made {
+                Ok(Published { candidate, .. }) => {
                     if shipped(name).is_some_and(|variant| variant.origin != Origin::Portable) {
                         provided.replaced.push(name.clone());
                     }
-                    // SAFETY: the entry was generated just now from this plan, for the contract of the kernel that its
-                    // name begins with (`kernel`, whose contract was compared above), the features are
-                    // the union over its instructions, and published code is never unmapped.
-                    provided.candidates.push(unsafe { Candidate::made(facts(compiled), *entry) });
+                    provided.candidates.push(candidate);
                 }
-            }
-            Err(refused) => {
-                let left = made.into_iter().map(|(compiled, _)| (compiled.plan.name, LeftOut::Memory(refused)));
-                provided.left_out.extend(left);
+                Err(why) => provided.left_out.push((name.clone(), why)),
             }
         }
         Ok(provided)
     }
+}
+
+/// A variant that was made at run time.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// It, unverified.
+    pub candidate: Candidate,
+    /// Bytes of its code, with its constants.
+    pub bytes: usize,
+}
+
+/// Makes machine code of compiled variants, and publishes it as one batch: one outcome for each, in their order.
+pub fn publish(kernel: &'static Kernel, compiled: &[Compiled<'_>]) -> Vec<Result<Published, LeftOut>> {
+    let assembled: Vec<Result<Vec<u8>, LeftOut>> = compiled
+        .iter()
+        .map(|compiled| match &compiled.form {
+            _ if first_difference(compiled.plan.kernel, kernel).is_some() => {
+                Err(LeftOut::Contract(OtherContract { kernel: kernel.name }))
+            }
+            Form::Portable => Err(LeftOut::Portable),
+            Form::Machine(func) => machine::assemble(func).map_err(LeftOut::Encoder),
+        })
+        .collect();
+    let functions: Vec<&[u8]> = assembled.iter().flatten().map(Vec::as_slice).collect();
+    let code = if functions.is_empty() { Err(Refused::Empty) } else { Code::publish(&functions) };
+    let mut entries = code.iter().flat_map(Code::entries);
+    let outcome = |(compiled, bytes): (&Compiled<'_>, Result<Vec<u8>, LeftOut>)| {
+        let bytes = bytes?.len();
+        let entry = match (&code, entries.next()) {
+            (Err(refused), _) => return Err(LeftOut::Memory(*refused)),
+            // One entry for each function.
+            (Ok(_), None) => return Err(LeftOut::Memory(Refused::Empty)),
+            (Ok(_), Some(entry)) => *entry,
+        };
+        // SAFETY: the entry was generated just now from this plan, for the contract of the kernel that its name begins with
+        // (`kernel`, whose contract was compared above; a candidate of another name is not eligible for it), the features are the
+        // union over its instructions, and published code is never unmapped.
+        Ok(Published { candidate: unsafe { Candidate::made(facts(compiled), entry) }, bytes })
+    };
+    compiled.iter().zip(assembled).map(outcome).collect()
 }
 
 /// The specs in force by `KILN_SPECS`; `None` when it is not set. A folder that cannot be used is told once on standard error

@@ -29,7 +29,7 @@ use drawn::{Drawer, Drawn};
 
 pub use arena::Arena;
 pub use cases::Lengths;
-pub use known::{Known, known};
+pub use known::{Known, known, operands as random_operands};
 pub use memory::{NoMemory, Placement};
 pub use operands::{Aliasing, Operand, Pattern, Prepare};
 

@@ -22,9 +22,11 @@ mod sse2;
 mod ssse3_sse41;
 mod vaes;
 mod vector;
+mod watch;
 
 pub use fault::{BadArgument, Fault};
 pub use program::{Executable, Program};
+pub use watch::{Executed, Touched};
 
 use super::Func;
 

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::sweep::record::{Mode, Search};
+use crate::sweep::set::Set;
+
 /// What was asked for.
 #[derive(Debug, Parser)]
 #[command(
@@ -73,6 +76,11 @@ pub enum Command {
         #[arg(value_name = "KERNEL")]
         kernels: Vec<String>,
     },
+    /// Measure every point of a kernel's parameters, whatever is shipped, and write each to a file of JSON Lines
+    ///
+    /// A point is a variant at one length. It is generated here, checked in a child process, and measured in rounds in which all
+    /// points of that length take turns, until its confidence interval is narrow enough.
+    Sweep(SweepOptions),
     /// Measure whole primitives: operations a second with the tuned kernels, and against the portable ones
     #[command(subcommand)]
     Speed(SpeedCommand),
@@ -90,7 +98,90 @@ pub enum Command {
         /// Seed of all operands
         #[arg(long)]
         seed: u64,
+        /// Points of a sweep and not shipped variants
+        #[arg(long)]
+        sweep: bool,
+        /// The sweep's lists
+        #[arg(long = "set", value_parser = crate::sweep::set::parse)]
+        sets: Vec<Set>,
     },
+}
+
+/// What is swept, and how.
+#[derive(Debug, clap::Args)]
+pub struct SweepOptions {
+    /// Kernels, `*` and `?` allowed
+    #[arg(value_name = "KERNEL", required = true)]
+    pub kernels: Vec<String>,
+    /// Other values for a parameter, in every strategy that has it: unroll=1..32, schedule=generic,seed:1..20, strategy=mulx,
+    /// exact=none. What is not set is as in the spec
+    #[arg(long = "set", value_name = "KEY=VALUES", value_parser = crate::sweep::set::parse)]
+    pub sets: Vec<Set>,
+    /// Lengths: 4,8,16..64:16 [default: the size classes of each kernel]
+    #[arg(long, value_name = "N,…", value_parser = sizes)]
+    pub sizes: Option<Sizes>,
+    /// The file that points are appended to
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Go on in a file that exists: points that are in it are not measured again
+    #[arg(long)]
+    pub resume: bool,
+    /// Measure the I-th of N parts alone; which points are in it depends on nothing but their names
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<Shard>,
+    /// How the space is searched
+    #[arg(long, value_name = "HOW", default_value = "exhaustive")]
+    pub strategy: Search,
+    /// Points of a random sample; for a local search, of each kernel and length
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub sample: Option<u64>,
+    /// Seed of samples, operands and the order of rounds, decimal or 0x…
+    #[arg(long, value_name = "S", value_parser = seed, default_value = "1")]
+    pub seed: u64,
+    /// Widest confidence interval (95 %), as a fraction or in percent
+    #[arg(long, value_name = "P", value_parser = fraction, default_value = "1%")]
+    pub precision: f64,
+    /// Time for all of it, in seconds; as long as it takes if not given
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time: Option<f64>,
+    /// How calls follow each other
+    #[arg(long, value_name = "MODE", default_value = "throughput")]
+    pub mode: Mode,
+}
+
+/// Lengths to sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes(pub Vec<u64>);
+
+/// One part of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which, from 1.
+    pub index: u64,
+    /// Of how many.
+    pub of: u64,
+}
+
+fn sizes(word: &str) -> Result<Sizes, String> {
+    crate::sweep::set::numbers(word).map(Sizes)
+}
+
+fn shard(word: &str) -> Result<Shard, String> {
+    let parts = word.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+    match parts {
+        Some((index, of)) if (1..=of).contains(&index) => Ok(Shard { index, of }),
+        _ => Err("not I/N with I from 1 to N, such as 1/4".to_owned()),
+    }
+}
+
+/// `1%`, `0.5 %` or `0.01`.
+pub fn fraction(word: &str) -> Result<f64, String> {
+    let (digits, scale) = match word.strip_suffix('%') {
+        Some(digits) => (digits.trim_end(), 0.01),
+        None => (word, 1.0),
+    };
+    let value = digits.parse::<f64>().map_err(|error| error.to_string())? * scale;
+    if value > 0.0 && value <= 1.0 { Ok(value) } else { Err("not above 0 and at most 100 %".to_owned()) }
 }
 
 /// The primitives that are measured.
@@ -264,7 +355,7 @@ mod tests {
 
     #[test]
     fn wrong_words_are_refused() {
-        let lines: [&[&str]; 14] = [
+        let lines: [&[&str]; 22] = [
             &["kiln"],
             &["kiln", "tun"],
             &["kiln", "tune", "--budget", "0"],
@@ -279,10 +370,20 @@ mod tests {
             &["kiln", "speed", "aes", "--seconds", "0"],
             &["kiln", "speed", "aes", "--threads", "0"],
             &["kiln", "speed", "aes", "--modes", "ofb"],
+            &["kiln", "sweep", "limb64.mul_add"],
+            &["kiln", "sweep", "--out", "x"],
+            &["kiln", "sweep", "k", "--out", "x", "--set", "unroll"],
+            &["kiln", "sweep", "k", "--out", "x", "--shard", "0/4"],
+            &["kiln", "sweep", "k", "--out", "x", "--shard", "5/4"],
+            &["kiln", "sweep", "k", "--out", "x", "--precision", "0"],
+            &["kiln", "sweep", "k", "--out", "x", "--sizes", "8..4"],
+            &["kiln", "sweep", "k", "--out", "x", "--strategy", "best"],
         ];
         for line in lines {
             assert!(Args::try_parse_from(line).is_err(), "{line:?}");
         }
         assert_eq!(seed("0xff"), Ok(255));
+        assert_eq!((fraction("2%"), fraction("0.5 %"), fraction("0.01")), (Ok(0.02), Ok(0.005), Ok(0.01)));
+        assert_eq!(shard("3/4"), Ok(Shard { index: 3, of: 4 }));
     }
 }

@@ -20,6 +20,9 @@ use serde::{Deserialize, Serialize};
 use crate::Context;
 use crate::command::{lineups, specs};
 use crate::failure::Failure;
+use crate::sweep::make::by_name;
+use crate::sweep::set::Set;
+use crate::sweep::space::Space;
 
 /// The hidden command of the child.
 pub const COMMAND: &str = "check-in-child";
@@ -127,13 +130,18 @@ impl Findings {
     }
 }
 
-/// Has candidates checked in a child: `names` are of the lineups of the same command line. `progress` hears of each.
+/// Has candidates checked in a child: `names` are of the lineups of the same command line, or of the space of a sweep with these
+/// settings. `progress` hears of each.
 pub fn in_child(
     context: &Context<'_>,
     names: &[String],
     extent: Extent,
+    sweep: Option<&[Set]>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Findings>, Failure> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut arguments: Vec<OsString> = Vec::new();
     if let Some(folder) = &context.folder {
         arguments.extend(["--specs".into(), folder.into()]);
@@ -141,6 +149,10 @@ pub fn in_child(
     arguments.push(COMMAND.into());
     arguments.extend(["--cases".into(), extent.cases.to_string().into()]);
     arguments.extend(["--seed".into(), extent.seed.to_string().into()]);
+    if let Some(sets) = sweep {
+        arguments.push("--sweep".into());
+        arguments.extend(sets.iter().flat_map(|set| ["--set".into(), set.to_string().into()]));
+    }
     let limit = context.hooks.time_limit + Duration::from_millis(2) * extent.cases;
     let program = Program::this(arguments, limit).map_err(Failure::Child)?;
     let verdicts = match isolate::run(&program, names, &mut |name, _| progress(name)) {
@@ -179,12 +191,15 @@ fn findings(verdict: Verdict) -> Findings {
 }
 
 /// The child's side.
-pub fn serve(context: &Context<'_>, extent: Extent) -> Result<bool, Failure> {
+pub fn serve(context: &Context<'_>, extent: Extent, sweep: Option<&[Set]>) -> Result<bool, Failure> {
     let provider = specs(context)?;
     let cpu = context.cpu();
     // Generated before the child is ready, so that no candidate is accused of the time that it takes.
     let answered = isolate::serve(|names| {
-        let known = candidates(context, &provider, names);
+        let known = match sweep {
+            None => candidates(context, &provider, names),
+            Some(sets) => points(&provider, names, sets),
+        };
         move |name| {
             let findings = match known.get(name) {
                 Some((kernel, candidate)) => checked(kernel, candidate, &cpu, &extent.options(true)),
@@ -223,6 +238,27 @@ fn candidates(
     for lineup in lineups {
         let all = lineup.candidates().into_iter();
         known.extend(all.map(|candidate| (candidate.name().to_owned(), (lineup.kernel, candidate))));
+    }
+    known
+}
+
+/// The points of sweeps with these names.
+fn points(
+    provider: &Provider,
+    names: &[&str],
+    sets: &[Set],
+) -> BTreeMap<String, (&'static Kernel, Candidate)> {
+    let mut known = BTreeMap::new();
+    for kernel in kiln_kernels::kernels() {
+        let own: Vec<&str> =
+            names.iter().copied().filter(|name| name.split_once('/').is_some_and(|(of, _)| of == kernel.name)).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let Ok(space) = Space::of(provider, kernel, sets) else { continue };
+        let Ok(plans) = space.plans() else { continue };
+        let made = by_name(kernel, &space.specs, &plans, &own);
+        known.extend(made.into_iter().map(|(name, candidate)| (name, (kernel, candidate))));
     }
     known
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io;
+use std::path::PathBuf;
 
 use kiln_codegen::error::{Problem, Problems, visible};
 use kiln_runtime::isolate::CannotStart;
@@ -34,6 +35,31 @@ pub enum Failure {
         /// Why it has none.
         why: String,
     },
+    /// A strategy that a kernel does not have.
+    UnknownStrategy {
+        /// The kernel.
+        kernel: String,
+        /// The word, and the strategies that are near.
+        near: Nearest,
+    },
+    /// A parameter that no strategy of the kernels has.
+    NoSuchKey {
+        /// The key.
+        key: String,
+        /// Those that there are.
+        keys: Vec<&'static str>,
+    },
+    /// Options that do not go together, or values that cannot be used; what is wrong, in words.
+    Usage(String),
+    /// A file that exists and would be written over.
+    Exists(PathBuf),
+    /// A file that cannot be read or written.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: io::Error,
+    },
     /// Standard output cannot be written.
     Output(io::Error),
     /// The child process that checks candidates cannot be started.
@@ -49,8 +75,12 @@ impl Failure {
             | Failure::SpecsOfVariable(_)
             | Failure::UnknownKernel(_)
             | Failure::UnknownVariant(_)
-            | Failure::NoSuchForm { .. } => 2,
-            Failure::Output(_) | Failure::Child(_) => 1,
+            | Failure::NoSuchForm { .. }
+            | Failure::UnknownStrategy { .. }
+            | Failure::NoSuchKey { .. }
+            | Failure::Usage(_)
+            | Failure::Exists(_) => 2,
+            Failure::File { .. } | Failure::Output(_) | Failure::Child(_) => 1,
         }
     }
 
@@ -73,6 +103,20 @@ impl Failure {
             }
             Failure::NoSuchForm { variant, form, why } => {
                 format!("{error} {variant} cannot be shown as {}: {why}\n", form.word())
+            }
+            Failure::UnknownStrategy { kernel, near } => {
+                format!("{error} {kernel} has no strategy `{}`{near}\n", visible(&near.given))
+            }
+            Failure::NoSuchKey { key, keys } => {
+                format!("{error} no strategy has a parameter `{}`; there are {}\n", visible(key), keys.join(", "))
+            }
+            Failure::Usage(why) => format!("{error} {why}\n"),
+            Failure::Exists(path) => {
+                let path = visible(&path.display().to_string());
+                format!("{error} {path} exists already; --resume goes on in it, another --out begins anew\n")
+            }
+            Failure::File { path, why } => {
+                format!("{error} {}: {why}\n", visible(&path.display().to_string()))
             }
             Failure::Output(why) => format!("{error} standard output cannot be written: {why}\n"),
             Failure::Child(why) => format!("{error} candidates are checked in a child process, but {why}\n"),

@@ -34,16 +34,25 @@ pub fn check<S: Executable>(func: &Func<S>, cases: &[Known]) -> Findings {
     findings
 }
 
-/// The first argument with a memory has the bytes; those that share it come later and name it.
 fn arguments(case: &Known) -> Vec<Argument> {
-    let first_of = |owner: usize| case.owner.iter().position(|other| *other == owner).unwrap_or(owner);
-    case.operands
+    shared(&case.operands, &case.owner)
+}
+
+/// The arguments of a call with memory of its own for each.
+pub fn apart(operands: &[Operand]) -> Vec<Argument> {
+    shared(operands, &(0..operands.len()).collect::<Vec<_>>())
+}
+
+/// The first argument with a memory has the bytes; those that share it come later and name it.
+fn shared(operands: &[Operand], owner: &[usize]) -> Vec<Argument> {
+    let first_of = |own: usize| owner.iter().position(|other| *other == own).unwrap_or(own);
+    operands
         .iter()
         .enumerate()
         .map(|(index, operand)| match operand {
             Operand::Integer { value, .. } => Argument::Integer(*value),
             Operand::Limbs { bits, limbs } => {
-                let first = case.owner.get(index).map_or(index, |owner| first_of(*owner));
+                let first = owner.get(index).map_or(index, |own| first_of(*own));
                 if first == index { Argument::Pointer { bytes: bytes(*bits, limbs) } } else { Argument::Same(first) }
             }
         })

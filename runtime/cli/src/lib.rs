@@ -149,6 +149,9 @@ fn carry_out(args: Args, hooks: &Hooks) -> Result<bool, Failure> {
         Command::Cpu => command::cpu::run(&context),
         Command::Spec(SpecCommand::Check { paths }) => command::spec::check(&context, &paths),
         Command::Spec(SpecCommand::Schema) => command::spec::schema(&context),
-        Command::CheckInChild { cases, seed } => check::serve(&context, Extent { cases, seed }),
+        Command::Sweep(options) => command::sweep::run(&context, &options),
+        Command::CheckInChild { cases, seed, sweep, sets } => {
+            check::serve(&context, Extent { cases, seed }, sweep.then_some(sets.as_slice()))
+        }
     }
 }

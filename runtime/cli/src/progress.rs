@@ -20,9 +20,24 @@ impl Progress {
         Progress(bar)
     }
 
+    /// A bar that also says how long the rest will take.
+    pub fn timed(steps: usize) -> Progress {
+        let progress = Progress::new(steps);
+        let template = "  {spinner} {bar:24} {pos:>3}/{len} {elapsed} gone, {eta} left  {wide_msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            progress.0.set_style(style);
+        }
+        progress
+    }
+
     /// What is being done now.
     pub fn doing(&self, what: String) {
         self.0.set_message(what);
+    }
+
+    /// So many steps more, or fewer, are to be done.
+    pub fn expect(&self, steps: usize) {
+        self.0.set_length(steps as u64);
     }
 
     /// One step is done.

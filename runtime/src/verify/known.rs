@@ -6,7 +6,8 @@ use kiln_kernels::catalogue::Kernel;
 use super::Options;
 use super::cases::{Lengths, cases};
 use super::drawn::Drawer;
-use super::operands::Operand;
+use super::operands::{Operand, Pattern, Prepare, draw_prepared};
+use crate::random::Random;
 
 /// One call of a contract and what must come of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,4 +47,9 @@ pub fn known(kernel: &'static Kernel, lengths: Lengths, options: &Options, large
             returned: kernel.returns.then_some(drawn.returned),
         })
         .collect()
+}
+
+/// Random operands of a contract at an `n`, each with memory of its own: what a variant is timed with, or looked at.
+pub fn operands(kernel: &'static Kernel, n: u64, seed: u64, prepare: Option<Prepare>) -> Vec<Operand> {
+    draw_prepared(kernel, n, Some(Pattern::Random), prepare, &mut Random::new(seed))
 }

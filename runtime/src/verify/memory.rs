@@ -161,6 +161,11 @@ impl Buffer {
         &self.storage.bytes()[self.start..self.start + self.length]
     }
 
+    /// Bytes of all limbs.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
     /// The limbs as they are now.
     pub fn read(&self) -> Vec<u64> {
         let limb = |place: &[u8]| match *place {

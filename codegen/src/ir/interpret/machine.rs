@@ -2,6 +2,7 @@
 
 use super::fault::{BadArgument, Fault};
 use super::program::{Program, Slot, Work, physical};
+use super::watch::Executed;
 use super::{
     Access, Argument, Call, Outcome, aes, avx, avx2, base, bmi2_adx, mmx_sse2, portable, sse2, ssse3_sse41, vaes,
 };
@@ -130,7 +131,17 @@ impl Program {
     /// The first fault.
     pub fn run(&self, call: &Call) -> Result<Outcome, Fault> {
         let mut machine = Machine::new(self, call)?;
-        let executed = machine.execute(call.budget)?;
+        let executed = machine.execute(call.budget, None)?;
+        machine.finish(executed)
+    }
+
+    /// Executes one call, and shows every instruction to `watch` before it is executed.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn run_watched(&self, call: &Call, watch: &mut dyn FnMut(&Executed)) -> Result<Outcome, Fault> {
+        let mut machine = Machine::new(self, call)?;
+        let executed = machine.execute(call.budget, Some(watch))?;
         machine.finish(executed)
     }
 }
@@ -277,7 +288,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn execute(&mut self, budget: u64) -> Result<u64, Fault> {
+    fn execute(&mut self, budget: u64, mut watch: Option<&mut dyn FnMut(&Executed)>) -> Result<u64, Fault> {
         let program = self.program;
         let (mut next, mut executed) = (0, 0);
         loop {
@@ -288,6 +299,15 @@ impl<'p> Machine<'p> {
                 return Err(Fault::Budget { at, budget });
             }
             executed += 1;
+            if let Some(watch) = &mut watch {
+                match &step.work {
+                    Work::Enter(_) => {}
+                    Work::Inst { inst, forgets, .. } => {
+                        watch(&Executed::new(inst, *forgets, |mem| self.address(at, mem))?);
+                    }
+                    _ => watch(&Executed::CONTROL),
+                }
+            }
             match &step.work {
                 Work::Inst { inst, forgets, align, widens } => {
                     if *align > 1 {

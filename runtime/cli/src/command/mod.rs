@@ -6,6 +6,7 @@ pub mod list;
 pub mod show;
 pub mod spec;
 pub mod speed;
+pub mod sweep;
 pub mod tune;
 pub mod verify;
 

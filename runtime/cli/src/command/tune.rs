@@ -106,7 +106,7 @@ fn check_all(context: &Context<'_>, lineups: &[Lineup], tuner: &mut Tuner) -> Re
     names.dedup();
     let extent = Extent { cases: CASES, seed: tuner.options().seed };
     let progress = Progress::new(names.len());
-    let findings = check::in_child(context, &names, extent, &mut |name| {
+    let findings = check::in_child(context, &names, extent, None, &mut |name| {
         progress.doing(format!("checked {name}"));
         progress.step();
     })?;

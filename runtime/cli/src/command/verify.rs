@@ -91,7 +91,7 @@ fn native(context: &Context<'_>, lineups: &[Lineup], extent: Extent) -> Result<(
         not_run.extend(left.map(|left| NotRun { variant: left.variant.clone(), why: left.why.clone() }));
     }
     let progress = Progress::new(names.len());
-    let findings = check::in_child(context, &names, extent, &mut |name| {
+    let findings = check::in_child(context, &names, extent, None, &mut |name| {
         progress.doing(format!("checked {name} natively"));
         progress.step();
     })?;

@@ -1,3 +1,13 @@
-//! Sweeps as files: the lines of a file and how they are read. Knows no kernel and no clock.
+//! Sweeps: the space of a kernel's parameters, its points made and measured here, and the file that they are written to.
+//!
+//! ```text
+//! set -> space -> search -> engine (make, check, measure) -> record -> store
+//! ```
 
+pub mod engine;
+pub mod make;
 pub mod record;
+pub mod search;
+pub mod set;
+pub mod space;
+pub mod store;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Error, Visitor};
+use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The schema of these records.
@@ -178,7 +179,7 @@ pub struct Timer {
 }
 
 /// How calls follow each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Independent calls, back to back.
@@ -202,7 +203,7 @@ impl Mode {
 }
 
 /// How a space is searched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Search {
     /// Every point.
