@@ -32,6 +32,8 @@ pub mod race;
 pub mod random;
 #[forbid(unsafe_code)]
 pub mod settings;
+#[forbid(unsafe_code)]
+pub mod statistics;
 mod sys;
 pub mod timer;
 #[forbid(unsafe_code)]
