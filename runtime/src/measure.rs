@@ -14,7 +14,7 @@ use crate::timer::{Clock, Core};
 use crate::verify::{Arena, Verified};
 
 /// How calls follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Mode {
     /// Independent calls, back to back.
     Throughput,
@@ -122,7 +122,8 @@ pub fn measure(
             if !budget.left() {
                 break;
             }
-            candidates[index].take(bench.window(index, candidates[index].calls));
+            let sample = bench.window(index, candidates[index].calls);
+            candidates[index].take(sample);
         }
         let in_time = budget.left();
         live.retain(|&index| {
