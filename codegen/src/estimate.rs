@@ -48,7 +48,7 @@ struct Flow<'m> {
     executed: u64,
     registers: HashMap<u32, f64>,
     flags: [f64; 3],
-    /// By address, in words of 8 bytes.
+    /// By address, for each byte.
     memory: HashMap<u64, f64>,
     units: BTreeMap<&'static str, f64>,
     path: f64,
@@ -91,7 +91,7 @@ impl<'m> Flow<'m> {
         let mut latency = f64::from(self.model.latency(row));
         if let Some(memory) = executed.memory.filter(|memory| memory.reads) {
             let (_, load, _) = self.load(memory.bytes);
-            let stored = words(memory.address, memory.bytes).filter_map(|word| self.memory.get(&word));
+            let stored = each(memory.address, memory.bytes).filter_map(|byte| self.memory.get(&byte));
             let data = stored.copied().fold(self.ready(&executed.address), f64::max) + load;
             // Only the data waits for the load: what the registers hold may come later.
             start = data.max(if executed.reads == executed.address { 0.0 } else { start });
@@ -109,8 +109,8 @@ impl<'m> Flow<'m> {
             }
         }
         if let Some(memory) = executed.memory.filter(|memory| memory.writes) {
-            for word in words(memory.address, memory.bytes) {
-                self.memory.insert(word, end);
+            for byte in each(memory.address, memory.bytes) {
+                self.memory.insert(byte, end);
             }
         }
         self.path = self.path.max(end);
@@ -137,6 +137,6 @@ impl<'m> Flow<'m> {
     }
 }
 
-fn words(address: u64, bytes: u32) -> impl Iterator<Item = u64> {
-    address / 8..=(address + u64::from(bytes.max(1)) - 1) / 8
+fn each(address: u64, bytes: u32) -> impl Iterator<Item = u64> {
+    (0..u64::from(bytes)).map(move |byte| address.wrapping_add(byte))
 }

@@ -72,8 +72,7 @@ impl CostModel {
 
     /// Latency in cycles and instructions per cycle (always positive) of a class, whatever mnemonics say.
     pub fn class_cost(&self, class: Class) -> (u32, f64) {
-        let (latency, per_cycle) =
-            self.cost.get(class.word()).copied().unwrap_or(CostModel::default_cost(class));
+        let (latency, per_cycle) = self.cost.get(class.word()).copied().unwrap_or(CostModel::default_cost(class));
         (latency, if per_cycle.is_finite() && per_cycle > 0.0 { per_cycle } else { 1.0 })
     }
 

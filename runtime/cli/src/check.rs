@@ -243,15 +243,14 @@ fn candidates(
 }
 
 /// The points of sweeps with these names.
-fn points(
-    provider: &Provider,
-    names: &[&str],
-    sets: &[Set],
-) -> BTreeMap<String, (&'static Kernel, Candidate)> {
+fn points(provider: &Provider, names: &[&str], sets: &[Set]) -> BTreeMap<String, (&'static Kernel, Candidate)> {
     let mut known = BTreeMap::new();
     for kernel in kiln_kernels::kernels() {
-        let own: Vec<&str> =
-            names.iter().copied().filter(|name| name.split_once('/').is_some_and(|(of, _)| of == kernel.name)).collect();
+        let own: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|name| name.split_once('/').is_some_and(|(of, _)| of == kernel.name))
+            .collect();
         if own.is_empty() {
             continue;
         }

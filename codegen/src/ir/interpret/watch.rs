@@ -33,13 +33,8 @@ pub struct Executed {
 }
 
 impl Executed {
-    pub(super) const CONTROL: Executed = Executed {
-        row: None,
-        reads: Vec::new(),
-        address: Vec::new(),
-        writes: Vec::new(),
-        memory: None,
-    };
+    pub(super) const CONTROL: Executed =
+        Executed { row: None, reads: Vec::new(), address: Vec::new(), writes: Vec::new(), memory: None };
 
     pub(super) fn new<E>(
         inst: &Inst<Slot>,
@@ -64,6 +59,6 @@ impl Executed {
             address: numbers(address),
             writes: numbers(inst.writes()),
             memory: memory.map(|(_, touched)| touched),
-            })
+        })
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use kiln_codegen::compile::cost_model;
+use kiln_codegen::family::Extent;
 use kiln_codegen::pass::CostModel;
 use kiln_codegen::plan::Plan;
-use kiln_codegen::family::Extent;
 use kiln_kernels::catalogue::{ArgumentKind, Kernel};
 use kiln_runtime::candidate::Exclusions;
 use kiln_runtime::detect::Native;
@@ -270,8 +270,7 @@ fn halving(engine: &mut Engine<'_>, cells: &[Cell]) -> Result<usize, Failure> {
         }
         let mut seen = engine.run(&contested, Effort::Glance(windows))?;
         for group in live.values_mut() {
-            let timed: Vec<_> =
-                group.iter().filter_map(|cell| Some((seen.get(cell)?.ticks?, *cell))).collect();
+            let timed: Vec<_> = group.iter().filter_map(|cell| Some((seen.get(cell)?.ticks?, *cell))).collect();
             if timed.is_empty() {
                 continue;
             }
@@ -309,12 +308,13 @@ fn local(engine: &mut Engine<'_>, cells: &[Cell], options: &SweepOptions) -> Res
             loop {
                 let mut round = vec![here];
                 round.extend(hood.of(here, &mut random));
-                round.retain(|place| seen.contains(place) || seen.len() < most);
-                for place in &round {
-                    if !seen.contains(place) {
+                round.retain(|place| {
+                    let new = !seen.contains(place);
+                    if new && seen.len() < most {
                         seen.push(*place);
                     }
-                }
+                    seen.contains(place)
+                });
                 engine.run(&round.iter().map(|place| cell(*place)).collect::<Vec<_>>(), Effort::Full)?;
                 let time = |place: usize| engine.outcomes.get(&cell(place)).copied().flatten().unwrap_or(f64::INFINITY);
                 let best = round.iter().copied().min_by(|a, b| time(*a).total_cmp(&time(*b)).then(a.cmp(b)));
@@ -359,7 +359,8 @@ fn header(
             model: cpu.model,
             stepping: cpu.stepping,
             features: cpu.features.iter().map(|feature| feature.name().to_owned()).collect(),
-            cores: std::thread::available_parallelism().map_or(0, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX)),
+            cores: std::thread::available_parallelism()
+                .map_or(0, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX)),
         },
         timer: Timer {
             name: if clock.unit() == Unit::Ticks { "time stamp counter" } else { "monotonic clock" }.to_owned(),
@@ -425,7 +426,9 @@ fn continues(context: &Context<'_>, recorded: &Recorded, header: &Header) -> Res
     }
     if let Some(first) = recorded.damaged.first() {
         let count = recorded.damaged.len();
-        context.warn(&format!("{count} lines of the file cannot be read (line {first} is the first); they stay as they are"));
+        context.warn(&format!(
+            "{count} lines of the file cannot be read (line {first} is the first); they stay as they are"
+        ));
     }
     Ok(())
 }

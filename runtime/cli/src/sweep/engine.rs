@@ -188,11 +188,8 @@ impl<'a> Engine<'a> {
             made.iter().flatten().filter(|made| may_run(made)).map(|made| made.candidate.name().to_owned()).collect();
         let extent = Extent { cases: CASES, seed: self.setup.seed };
         let findings = check::in_child(self.setup.context, &names, extent, Some(self.setup.sets), &mut |_| {})?;
-        let mut wrong: HashMap<String, String> = names
-            .into_iter()
-            .zip(findings)
-            .filter_map(|(name, findings)| Some((name, findings.summary()?)))
-            .collect();
+        let mut wrong: HashMap<String, String> =
+            names.into_iter().zip(findings).filter_map(|(name, findings)| Some((name, findings.summary()?))).collect();
         let candidates: Vec<Candidate> = made.iter().flatten().map(|made| made.candidate.clone()).collect();
         let mut ready = Vec::with_capacity(batch.len());
         for ((_, sizes), outcome) in batch.iter().zip(made) {
@@ -275,7 +272,10 @@ impl<'a> Engine<'a> {
         let Some((first, _)) = entered.first() else { return Ok(()) };
         let kernel = self.setup.spaces[first.kernel].kernel;
         let Ok(arena) = Arena::for_timing(kernel, n, self.setup.seed, None) else {
-            return Err(Failure::Usage(format!("{} cannot be timed at n = {n}: its operands are too long", kernel.name)));
+            return Err(Failure::Usage(format!(
+                "{} cannot be timed at n = {n}: its operands are too long",
+                kernel.name
+            )));
         };
         self.progress.doing(format!("{} at n = {n}: {} variants", kernel.name, entrants.len()));
         let goal = match effort {
@@ -362,7 +362,9 @@ impl<'a> Engine<'a> {
         let (state, why) = match measurement.end {
             End::Precise => (State::Measured, None),
             End::Windows => (State::Imprecise, Some(format!("the interval is {width} after {count} windows"))),
-            End::Budget => (State::Imprecise, Some(format!("time ran out: the interval is {width} after {count} windows"))),
+            End::Budget => {
+                (State::Imprecise, Some(format!("time ran out: the interval is {width} after {count} windows")))
+            }
             End::Clock => (State::Imprecise, Some("the clock gave nothing usable".to_owned())),
         };
         let per = |time: f64| time / f64::from(measurement.calls) / self.units(cell) as f64;

@@ -69,7 +69,12 @@ pub fn make(kernel: &'static Kernel, specs: &Specs, plans: &[&Plan<'_>]) -> Vec<
 }
 
 /// The variants with these names, by name.
-pub fn by_name(kernel: &'static Kernel, specs: &Specs, plans: &[Plan<'_>], names: &[&str]) -> BTreeMap<String, Candidate> {
+pub fn by_name(
+    kernel: &'static Kernel,
+    specs: &Specs,
+    plans: &[Plan<'_>],
+    names: &[&str],
+) -> BTreeMap<String, Candidate> {
     let wanted: Vec<&Plan<'_>> = plans.iter().filter(|plan| names.contains(&plan.name.as_str())).collect();
     let made = make(kernel, specs, &wanted).into_iter();
     wanted.iter().zip(made).filter_map(|(plan, made)| Some((plan.name.clone(), made.ok()?.candidate))).collect()

@@ -76,7 +76,9 @@ impl Neighbourhood {
             let Some(list) = self.values.get(&(strategy.clone(), key.clone())) else { continue };
             let at = list.binary_search(value).unwrap_or(0);
             let others: Vec<&Value> = match value {
-                Value::Integer(_) => [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| list.get(at)).collect(),
+                Value::Integer(_) => {
+                    [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| list.get(at)).collect()
+                }
                 Value::Text(_) if list.len() <= OTHERS + 1 => list.iter().filter(|other| *other != value).collect(),
                 Value::Text(_) => (0..OTHERS).map(|_| &list[random.below(list.len() as u64) as usize]).collect(),
             };

@@ -94,7 +94,10 @@ fn expand(item: &str) -> Result<Vec<String>, String> {
     if (last - first) / step >= MOST {
         return Err(format!("the range `{item}` has more than {MOST} values"));
     }
-    Ok((first..=last).step_by(usize::try_from(step).unwrap_or(usize::MAX)).map(|number| format!("{word}{number}")).collect())
+    Ok((first..=last)
+        .step_by(usize::try_from(step).unwrap_or(usize::MAX))
+        .map(|number| format!("{word}{number}"))
+        .collect())
 }
 
 #[cfg(test)]

@@ -123,8 +123,7 @@ fn word(strategy: &toml::Value) -> &str {
 impl Draft<'_> {
     /// Leaves the strategies that were asked for, without their start-up lists, which name what may be gone.
     fn select(&mut self, sets: &[Set]) -> Result<(), Failure> {
-        let wanted: Vec<&String> =
-            sets.iter().filter(|set| set.key == STRATEGY).flat_map(|set| &set.values).collect();
+        let wanted: Vec<&String> = sets.iter().filter(|set| set.key == STRATEGY).flat_map(|set| &set.values).collect();
         let names: Vec<String> = strategies(&mut self.table).iter().map(|strategy| word(strategy).to_owned()).collect();
         if let Some(unknown) = wanted.iter().find(|name| !names.contains(name)) {
             let near = nearest(unknown, names.iter().map(String::as_str));

@@ -64,7 +64,9 @@ impl Store {
     pub fn sync(&self) -> Result<(), Failure> {
         match self.file.sync_data() {
             // A pipe or a device has nothing to write out.
-            Err(why) if why.kind() != io::ErrorKind::InvalidInput => Err(Failure::File { path: self.path.clone(), why }),
+            Err(why) if why.kind() != io::ErrorKind::InvalidInput => {
+                Err(Failure::File { path: self.path.clone(), why })
+            }
             _ => Ok(()),
         }
     }
