@@ -10,6 +10,7 @@ mod failure;
 mod interpret;
 mod names;
 mod progress;
+mod report;
 mod sweep;
 mod tables;
 
