@@ -45,6 +45,8 @@ pub struct Model {
 pub struct Source {
     /// As it was named.
     pub path: String,
+    /// What it is called in the report: the path without its folders, if that is clear.
+    pub name: String,
     /// Lines that are not blank.
     pub lines: u64,
     /// Points that were read.
@@ -269,7 +271,10 @@ impl Loader {
     /// They cannot be read to their end.
     pub fn read<R: io::BufRead>(&mut self, path: &str, mut lines: Lines<R>) -> io::Result<()> {
         let file = u32::try_from(self.model.files.len()).unwrap_or(u32::MAX);
-        self.model.files.push(Source { path: path.to_owned(), ..Source::default() });
+        let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
+        let taken = self.model.files.iter().any(|other| other.name == name);
+        let name = visible(if taken { path } else { &name });
+        self.model.files.push(Source { path: path.to_owned(), name, ..Source::default() });
         while let Some((line, record)) = lines.next_line()? {
             self.source(file).lines += 1;
             match record {

@@ -141,7 +141,7 @@ impl<'a> Section<'a> {
 
     /// Where a point stands: `file:line`.
     pub fn source(&self, point: &Entry) -> String {
-        format!("{}:{}", self.model.files[point.file as usize].path, point.line)
+        format!("{}:{}", self.model.files[point.file as usize].name, point.line)
     }
 
     /// The points of a place that have a time.
