@@ -87,14 +87,14 @@ impl Sweep {
     /// The lines, the header first.
     pub fn lines(&self) -> Vec<String> {
         let mut random = Random::new(self.seed);
-        let mut lines = vec![self.header().to_string()];
+        let mut lines = vec![ordered(&self.header(), &["schema", "kind"])];
         for kernel in &self.kernels {
             for &n in &self.sizes {
                 for strategy in 0..STRATEGIES.len() {
                     for (schedule, word) in self.schedules.iter().enumerate() {
                         for &unroll in &self.unrolls {
                             let point = self.point(kernel, n, strategy, (schedule, word), unroll, &mut random);
-                            lines.push(point.to_string());
+                            lines.push(ordered(&point, &["kind"]));
                         }
                     }
                 }
@@ -152,7 +152,8 @@ impl Sweep {
         let factor: f64 = changed.map(|(_, factor)| factor).product();
         let cost = self.cost(strategy, unroll, schedule, n) * factor;
         let calls = (20_000.0 / (cost * n as f64)).ceil();
-        let windows: Vec<u64> = (0..self.windows).map(|_| (cost * n as f64 * calls * self.noise(random)).round() as u64).collect();
+        let windows: Vec<u64> =
+            (0..self.windows).map(|_| (cost * n as f64 * calls * self.noise(random)).round() as u64).collect();
         let mut sorted = windows.clone();
         sorted.sort_unstable();
         let scale = 1.0 / (n as f64 * calls);
@@ -161,7 +162,8 @@ impl Sweep {
         // About a 95 % interval: 1.96 standard deviations of a binomial count.
         let away = (1.96 * (sorted.len() as f64 * 0.1875).sqrt()).ceil() as usize;
         let (_, limb, call, turn) = STRATEGIES[strategy];
-        let predicted = (limb * 0.96 + turn * 0.8 / f64::from(unroll) + call * 1.1 / n as f64) * self.machine.factors[strategy];
+        let predicted =
+            (limb * 0.96 + turn * 0.8 / f64::from(unroll) + call * 1.1 / n as f64) * self.machine.factors[strategy];
         let instructions = 12 + unroll * (4 + strategy as u32);
         let rest = json!({
             "state": "measured", "why": null, "units": n, "limit": 1.0, "calls": calls as u64, "windows": windows,
@@ -182,6 +184,14 @@ impl Sweep {
         let interrupt = if random.below(50) == 0 { 1.0 + unit(random) } else { 1.0 };
         (1.0 + (sum - 3.0) / 0.5f64.sqrt() * self.noise) * interrupt
     }
+}
+
+/// The object in a line, these keys first.
+fn ordered(object: &Value, first: &[&str]) -> String {
+    let mut rest = object.as_object().expect("an object").clone();
+    let taken = first.iter().map(|key| format!("\"{key}\":{}", rest.remove(*key).expect("the key")));
+    let taken = taken.collect::<Vec<_>>().join(",");
+    format!("{{{taken},{}", &Value::Object(rest).to_string()[1..])
 }
 
 /// FNV-1a.

@@ -1,7 +1,8 @@
 //! Why a command could not be carried out: for people on standard error, and as an exit status.
 
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 
 use kiln_codegen::error::{Problem, Problems, visible};
 use kiln_runtime::isolate::CannotStart;
@@ -34,6 +35,26 @@ pub enum Failure {
         /// Why it has none.
         why: String,
     },
+    /// A file of a sweep that cannot be read.
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: io::Error,
+    },
+    /// Files that hold no point which can be used.
+    NoPoints,
+    /// No parameter of this name is a number.
+    UnknownParameter(Nearest),
+    /// Two sweeps without a point that was measured in both.
+    NothingInCommon,
+    /// A file that cannot be written.
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: io::Error,
+    },
     /// Standard output cannot be written.
     Output(io::Error),
     /// The child process that checks candidates cannot be started.
@@ -49,7 +70,19 @@ impl Failure {
             | Failure::SpecsOfVariable(_)
             | Failure::UnknownKernel(_)
             | Failure::UnknownVariant(_)
-            | Failure::NoSuchForm { .. } => 2,
+            | Failure::NoSuchForm { .. }
+            | Failure::Unreadable { .. }
+            | Failure::NoPoints
+            | Failure::UnknownParameter(_)
+            | Failure::NothingInCommon => 2,
+            // A path that the caller got wrong; a full disk is not that.
+            Failure::Unwritable { why, .. } => match why.kind() {
+                ErrorKind::NotFound
+                | ErrorKind::PermissionDenied
+                | ErrorKind::IsADirectory
+                | ErrorKind::NotADirectory => 2,
+                _ => 1,
+            },
             Failure::Output(_) | Failure::Child(_) => 1,
         }
     }
@@ -73,6 +106,17 @@ impl Failure {
             }
             Failure::NoSuchForm { variant, form, why } => {
                 format!("{error} {variant} cannot be shown as {}: {why}\n", form.word())
+            }
+            Failure::Unreadable { path, why } => {
+                format!("{error} {} cannot be read: {why}\n", visible(&path.display().to_string()))
+            }
+            Failure::NoPoints => format!("{error} no point of a sweep was found\n"),
+            Failure::UnknownParameter(nearest) => {
+                format!("{error} no variant has a number for `{}`{nearest}\n", visible(&nearest.given))
+            }
+            Failure::NothingInCommon => format!("{error} no point was measured in both sweeps\n"),
+            Failure::Unwritable { path, why } => {
+                format!("{error} {} cannot be written: {why}\n", visible(&path.display().to_string()))
             }
             Failure::Output(why) => format!("{error} standard output cannot be written: {why}\n"),
             Failure::Child(why) => format!("{error} candidates are checked in a child process, but {why}\n"),

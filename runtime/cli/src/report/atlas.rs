@@ -68,13 +68,6 @@ pub struct Cover {
     pub at_least: usize,
 }
 
-impl Cover {
-    /// Whether no fewer can do.
-    pub fn is_smallest(&self) -> bool {
-        self.at_least == self.chosen.len()
-    }
-}
-
 /// The fewest sets that hold every place that any of them holds. Of equally good ones the earlier in the list is taken, as far as the
 /// search goes.
 pub fn cover(sets: &[Places], places: usize) -> Cover {
@@ -137,7 +130,7 @@ fn packing(sets: &[Places], useful: &[usize], wanted: &Places) -> usize {
             taken
         };
         // With many places each is asked only now and then.
-        let asked = left.iter().take(64).map(|place| taken(place));
+        let asked = left.iter().take(64).map(taken);
         let Some(fewest) = asked.min_by_key(|taken| taken.common(&left)) else { break };
         left = left.without(&fewest);
         count += 1;
@@ -236,7 +229,7 @@ mod tests {
             let fewest = (0..1u32 << count).filter(|&subset| covers(subset)).map(u32::count_ones).min().unwrap();
             let sets: Vec<Places> = masks.iter().map(|&mask| Places(vec![mask])).collect();
             let found = cover(&sets, places);
-            assert_eq!((found.chosen.len() as u32, found.is_smallest()), (fewest, true), "{masks:?}");
+            assert_eq!((found.chosen.len() as u32, found.at_least as u32), (fewest, fewest), "{masks:?}");
             assert!(covers(found.chosen.iter().fold(0, |subset, set| subset | 1 << set)), "{masks:?}");
         }
     }

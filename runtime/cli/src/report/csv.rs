@@ -15,8 +15,26 @@ pub fn csv(model: &Model, out: &mut dyn Write) -> io::Result<()> {
     let first = ["machine", "kernel", "variant", "strategy"].map(str::to_owned);
     let settings = keys.iter().map(|key| format!("set.{key}"));
     let last = [
-        "n", "unit", "mode", "state", "why", "ticks", "low", "high", "ns", "limit", "windows", "drifts", "instructions", "bytes",
-        "spills", "critical_path", "bound", "predicted", "file", "line",
+        "n",
+        "unit",
+        "mode",
+        "state",
+        "why",
+        "ticks",
+        "low",
+        "high",
+        "ns",
+        "limit",
+        "windows",
+        "drifts",
+        "instructions",
+        "bytes",
+        "spills",
+        "critical_path",
+        "bound",
+        "predicted",
+        "file",
+        "line",
     ];
     let heads: Vec<String> = first.into_iter().chain(settings).chain(last.map(str::to_owned)).collect();
     row(out, heads.iter().map(String::as_str))?;
@@ -27,10 +45,19 @@ pub fn csv(model: &Model, out: &mut dyn Write) -> io::Result<()> {
         let variant = &model.variants[point.variant as usize];
         let machine = &model.machines[point.machine as usize];
         let known = &point.known;
-        let mut cells: Vec<String> =
-            vec![machine.label.clone(), variant.kernel.to_string(), variant.name.to_string(), variant.strategy.to_string()];
+        let mut cells: Vec<String> = vec![
+            machine.label.clone(),
+            variant.kernel.to_string(),
+            variant.name.to_string(),
+            variant.strategy.to_string(),
+        ];
         cells.extend(keys.iter().map(|key| variant.setting(key).map(ToString::to_string).unwrap_or_default()));
-        cells.extend([point.n.to_string(), point.unit.to_string(), point.mode.word().into(), point.state.word().into()]);
+        cells.extend([
+            point.n.to_string(),
+            point.unit.to_string(),
+            point.mode.word().into(),
+            point.state.word().into(),
+        ]);
         cells.push(point.why.as_deref().unwrap_or_default().to_owned());
         let ns = machine.per_nanosecond.map(|rate| point.ticks / rate);
         let times = [Some(point.ticks), Some(point.low), Some(point.high), ns];

@@ -36,7 +36,8 @@ pub fn markdown(model: &Model, sections: &[Section<'_>], options: &Options) -> S
             table(&mut text, &tables::borrowed(section));
         }
         for atlas in section.atlas(&options.within) {
-            let _ = write!(text, "\nWithin {} of the best: {}.\n", tolerance(atlas.within), tables::atlas_words(&atlas));
+            let _ =
+                write!(text, "\nWithin {} of the best: {}.\n", tolerance(atlas.within), tables::atlas_words(&atlas));
             table(&mut text, &tables::atlas(section, &atlas));
         }
         let losers = section.losers();

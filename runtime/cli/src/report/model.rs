@@ -197,6 +197,8 @@ pub struct Entry {
     pub limit: Option<f32>,
     /// What is known without running it.
     pub known: Known,
+    /// The windows in the unit of `ticks`, if the loader keeps them.
+    pub samples: Option<Box<[f32]>>,
 }
 
 impl Entry {
@@ -248,12 +250,20 @@ pub struct Loader {
     foreign: Vec<(u32, String)>,
     /// Files as machines of their own.
     by_file: bool,
+    /// Whether windows are kept.
+    samples: bool,
 }
 
 impl Loader {
     /// With nothing read. With `by_file`, the same machine in two files is two machines.
     pub fn new(by_file: bool) -> Loader {
         Loader { by_file, ..Loader::default() }
+    }
+
+    /// The same, which keeps the windows: four bytes for each.
+    #[must_use]
+    pub fn with_samples(self) -> Loader {
+        Loader { samples: true, ..self }
     }
 
     /// Reads a file.
@@ -352,6 +362,7 @@ impl Loader {
         }
         let variant = self.variant(&point);
         let timed = point.state.is_timed();
+        let samples = (self.samples && timed).then(|| scaled(&point, fraction));
         let ticks = point.ticks.filter(|_| timed).unwrap_or(f64::NAN);
         self.model.points.push(Entry {
             file,
@@ -372,6 +383,7 @@ impl Loader {
             shape: shape.filter(|_| timed),
             limit: point.limit.map(|limit| limit as f32),
             known: point.known.into(),
+            samples,
         });
     }
 
@@ -557,17 +569,22 @@ pub fn natural(a: &str, b: &str) -> std::cmp::Ordering {
     left.len().cmp(&right.len()).then_with(|| a.cmp(b))
 }
 
-/// The windows at each of [`FRACTIONS`] in units of work, and whether the statistic follows from them.
-fn shape(point: &Point, fraction: f64) -> (Option<[f32; FRACTIONS.len()]>, bool) {
-    let Some((ticks, statistic)) = point.ticks.zip(quantile(&point.windows, fraction)) else { return (None, true) };
+/// Units of `ticks` for one of a window, and whether the statistic follows from the windows.
+fn scale(point: &Point, fraction: f64) -> Option<(f64, bool)> {
+    let (ticks, statistic) = point.ticks.zip(quantile(&point.windows, fraction))?;
+    let own = point.units.filter(|_| point.calls > 0).map(|units| 1.0 / (units as f64 * point.calls as f64));
     if statistic == 0 {
-        return (None, point.units.is_none());
+        return own.map(|own| (own, false));
     }
     let fitted = ticks / statistic as f64;
-    let own = point.units.filter(|_| point.calls > 0).map(|units| 1.0 / (units as f64 * point.calls as f64));
     // The last digits of a number in text may be rounded.
     let consistent = own.is_none_or(|own| (own / fitted - 1.0).abs() < 1e-3);
-    let scale = own.filter(|_| consistent).unwrap_or(fitted);
+    Some((own.filter(|_| consistent).unwrap_or(fitted), consistent))
+}
+
+/// The windows at each of [`FRACTIONS`] in units of work, and whether the statistic follows from them.
+fn shape(point: &Point, fraction: f64) -> (Option<[f32; FRACTIONS.len()]>, bool) {
+    let Some((scale, consistent)) = scale(point, fraction) else { return (None, true) };
     let mut sorted = point.windows.clone();
     sorted.sort_unstable();
     let last = sorted.len() - 1;
@@ -575,12 +592,10 @@ fn shape(point: &Point, fraction: f64) -> (Option<[f32; FRACTIONS.len()]>, bool)
     (Some(FRACTIONS.map(at)), consistent)
 }
 
-/// Scaled windows of a point, for tests of whole samples.
-pub fn scaled(point: &Point, fraction: f64) -> Vec<f64> {
-    let Some((ticks, statistic)) = point.ticks.zip(quantile(&point.windows, fraction)) else { return Vec::new() };
-    let own = point.units.filter(|_| point.calls > 0).map(|units| 1.0 / (units as f64 * point.calls as f64));
-    let scale = own.unwrap_or(if statistic > 0 { ticks / statistic as f64 } else { 0.0 });
-    point.windows.iter().map(|&window| window as f64 * scale).collect()
+/// The windows in units of work.
+fn scaled(point: &Point, fraction: f64) -> Box<[f32]> {
+    let scale = scale(point, fraction).map_or(0.0, |(scale, _)| scale);
+    point.windows.iter().map(|&window| (window as f64 * scale) as f32).collect()
 }
 
 /// Texts that occur again and again.

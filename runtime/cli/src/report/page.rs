@@ -28,23 +28,22 @@ pub const MOST_MACHINES: usize = 8;
 pub fn page(model: &Model, sections: &[Section<'_>], options: &Options) -> String {
     let mut html = String::new();
     let most = sections.iter().map(|section| section.strategies.len()).max().unwrap_or(0);
-    let hide = (0..most).map(|index| {
-        format!(".kernel:has(input[value=\"{index}\"]:not(:checked)) figure .t{index}{{display:none}}\n")
-    });
+    let hide = (0..most)
+        .map(|index| format!(".kernel:has(input[value=\"{index}\"]:not(:checked)) figure .t{index}{{display:none}}\n"));
     let hide: String = hide.collect();
-    let _ = write!(
+    let _ = writeln!(
         html,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>Kiln: report on sweeps</title>\n\
-         <link rel=\"icon\" href=\"data:,\">\n<style>\n{CHART_CSS}{PAGE_CSS}{hide}</style></head>\n<body><main>\n"
+         <link rel=\"icon\" href=\"data:,\">\n<style>\n{CHART_CSS}{PAGE_CSS}{hide}</style></head>\n<body><main>"
     );
     html += &opening(model, sections, options);
     for (index, section) in sections.iter().enumerate() {
         html += &chapter(section, index, sections.len() <= OPEN, options);
     }
     html += &closing(model);
-    let _ = write!(html, "</main>\n<script>\n{SCRIPT}</script>\n</body></html>\n");
+    let _ = writeln!(html, "</main>\n<script>\n{SCRIPT}</script>\n</body></html>");
     html
 }
 
@@ -79,15 +78,16 @@ fn opening(model: &Model, sections: &[Section<'_>], options: &Options) -> String
     }
     if !doubts.is_empty() {
         let items: String = doubts.iter().map(|doubt| format!("<li>{}</li>\n", escape(doubt))).collect();
-        let _ = write!(html, "<ul class=\"doubts\">\n{items}</ul>\n");
+        let _ = writeln!(html, "<ul class=\"doubts\">\n{items}</ul>");
     }
     table(&mut html, &tables::machines(model), "machines");
     if sections.len() > 1 {
         html += &heading("Kernels");
-        let links = sections.iter().enumerate().map(|(index, section)| {
-            format!("<a href=\"#k{}\">{}</a>", index + 1, escape(&section.title()))
-        });
-        let _ = write!(html, "<p>{}</p>\n", links.collect::<Vec<_>>().join(" · "));
+        let links = sections
+            .iter()
+            .enumerate()
+            .map(|(index, section)| format!("<a href=\"#k{}\">{}</a>", index + 1, escape(&section.title())));
+        let _ = writeln!(html, "<p>{}</p>", links.collect::<Vec<_>>().join(" · "));
         table(&mut html, &tables::contents(sections, options.within[0]), "kernels");
     }
     html
@@ -144,7 +144,7 @@ fn by_machine(section: &Section<'_>, mut part: impl FnMut(u32) -> String) -> Str
     for &machine in section.machines.iter().take(MOST_MACHINES) {
         let inside = part(machine);
         if !inside.is_empty() && section.model.machines.len() > 1 {
-            let _ = write!(html, "<h4>{}</h4>\n", escape(&section.model.machines[machine as usize].label));
+            let _ = writeln!(html, "<h4>{}</h4>", escape(&section.model.machines[machine as usize].label));
         }
         html += &inside;
     }
@@ -176,7 +176,7 @@ fn chapter(section: &Section<'_>, index: usize, open: bool, options: &Options) -
     if open {
         html += &inside;
     } else {
-        let _ = write!(html, "<details class=\"whole\"><summary>show</summary>\n{inside}</details>\n");
+        let _ = writeln!(html, "<details class=\"whole\"><summary>show</summary>\n{inside}</details>");
     }
     html + "</section>\n"
 }
@@ -193,7 +193,12 @@ fn parts(section: &Section<'_>, options: &Options) -> String {
         let inside = by_machine(section, |machine| {
             grid(section.strategies.iter().filter_map(|strategy| chart::heat(section, machine, strategy)))
         });
-        part(&mut html, "Every length", "Times the best variant of any strategy at this length and on this machine.", &inside);
+        part(
+            &mut html,
+            "Every length",
+            "Times the best variant of any strategy at this length and on this machine.",
+            &inside,
+        );
         let inside = by_machine(section, |machine| {
             grid(chosen(section, machine).into_iter().filter_map(|place| chart::size(section, place)))
         });
@@ -307,9 +312,9 @@ fn atlas(html: &mut String, section: &Section<'_>, options: &Options) {
     };
     *html += &paragraph("note", &format!("The fewest variants of which one is good enough at each of {places}."));
     for atlas in section.atlas(&options.within) {
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<h4>Within {} of the best: {}</h4>\n",
+            "<h4>Within {} of the best: {}</h4>",
             tolerance(atlas.within),
             escape(&tables::atlas_words(&atlas))
         );
@@ -323,7 +328,8 @@ fn atlas(html: &mut String, section: &Section<'_>, options: &Options) {
     }
     let mut inside = String::new();
     table(&mut inside, &tables::losers(section, &losers), "variants that never win");
-    let _ = write!(html, "<h4>Never win: {} of {}</h4>\n", count(losers.len() as u64), plural(variants, "variant"));
-    *html += &paragraph("note", "Nowhere the fastest, and nowhere does their interval reach down to that of the fastest.");
+    let _ = writeln!(html, "<h4>Never win: {} of {}</h4>", count(losers.len() as u64), plural(variants, "variant"));
+    *html +=
+        &paragraph("note", "Nowhere the fastest, and nowhere does their interval reach down to that of the fastest.");
     *html += &folded("Which, and how close they come", &inside);
 }

@@ -46,11 +46,6 @@ impl Scale {
         self.log
     }
 
-    /// The numbers at its ends.
-    pub fn ends(&self) -> (f64, f64) {
-        (self.low, self.high)
-    }
-
     /// Where a number is drawn; numbers outside are drawn at the nearer end.
     pub fn at(&self, number: f64) -> f64 {
         let number = if number.is_nan() { self.low } else { number.clamp(self.low, self.high) };
@@ -181,7 +176,10 @@ mod tests {
     #[test]
     fn ticks_are_round_and_inside() {
         let close = |found: Vec<f64>, expected: &[f64]| {
-            assert!(found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?}");
+            assert!(
+                found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9),
+                "{found:?}"
+            );
         };
         close(Scale::linear(0.93, 1.31, 0.0, 1.0).ticks(5), &[1.0, 1.1, 1.2, 1.3]);
         close(Scale::linear(0.0, 100.0, 0.0, 1.0).ticks(5), &[0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);

@@ -180,7 +180,10 @@ mod tests {
 
     #[test]
     fn text_cannot_become_markup() {
-        assert_eq!(escape("<a b='c' d=\"e\">&\u{1b}\u{202e}"), "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;\u{fffd}\u{fffd}");
+        assert_eq!(
+            escape("<a b='c' d=\"e\">&\u{1b}\u{202e}"),
+            "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;\u{fffd}\u{fffd}"
+        );
     }
 
     #[test]
@@ -197,7 +200,11 @@ mod tests {
         svg.rect("box", "", (0.0, 0.0), (1.0, 1.0), "");
         svg.close();
         let text = svg.finish("what & why");
-        assert!(text.starts_with("<svg xmlns=") && text.contains("viewBox=\"0 0 10 5.5\"") && text.contains("what &amp; why"));
+        assert!(
+            text.starts_with("<svg xmlns=")
+                && text.contains("viewBox=\"0 0 10 5.5\"")
+                && text.contains("what &amp; why")
+        );
         assert_eq!(text.matches("<title>&lt;x&gt;</title></path>").count(), 7);
         assert_eq!(text.matches("<g ").count(), text.matches("</g>").count());
     }

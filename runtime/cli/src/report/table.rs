@@ -106,11 +106,6 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// How many rows it has.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
     /// Keeps the first rows.
     pub fn truncate(&mut self, most: usize) {
         self.left_out += self.rows.len().saturating_sub(most);
@@ -155,7 +150,8 @@ impl Table {
         }
         html.push_str("</tbody></table></div>\n");
         if self.left_out > 0 {
-            let _ = write!(html, "<p class=\"note\">{} more rows are left out; --csv has them all.</p>\n", self.left_out);
+            let _ =
+                writeln!(html, "<p class=\"note\">{} more rows are left out; --csv has them all.</p>", self.left_out);
         }
         html
     }
@@ -163,7 +159,8 @@ impl Table {
     /// As Markdown.
     pub fn markdown(&self) -> String {
         // A bar would end the cell, and a line's end the table.
-        let safe = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;");
+        let safe =
+            |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;");
         let mut text = String::from("|");
         for head in &self.heads {
             let _ = write!(text, " {} |", safe(&head.text));

@@ -17,8 +17,17 @@ const MOST_VARIANTS: usize = 300;
 
 /// Who was measured.
 pub fn machines(model: &Model) -> Table {
-    let mut table =
-        Table::new(&["machine", "identity", "#cores", "clock", "#ticks/ns", "#runs", "#points", "#drifting", "features"]);
+    let mut table = Table::new(&[
+        "machine",
+        "identity",
+        "#cores",
+        "clock",
+        "#ticks/ns",
+        "#runs",
+        "#points",
+        "#drifting",
+        "features",
+    ]);
     for (index, machine) in model.machines.iter().enumerate() {
         let runs: Vec<_> = model.runs.iter().filter(|run| run.machine == index && run.points > 0).collect();
         let points: u64 = runs.iter().map(|run| run.points).sum();
@@ -46,8 +55,21 @@ pub fn machines(model: &Model) -> Table {
 /// The runs, with what may make them differ.
 pub fn runs(model: &Model) -> Table {
     let mut table = Table::new(&[
-        "run", "machine", "started", "mode", "search", "shard", "#precision", "load", "#points", "#drifting", "specs", "code", "kiln",
-        "command", "line",
+        "run",
+        "machine",
+        "started",
+        "mode",
+        "search",
+        "shard",
+        "#precision",
+        "load",
+        "#points",
+        "#drifting",
+        "specs",
+        "code",
+        "kiln",
+        "command",
+        "line",
     ]);
     for run in model.runs.iter().filter(|run| run.points > 0) {
         let machine = model.machines.get(run.machine).map_or("", |machine| &machine.label);
@@ -123,7 +145,16 @@ fn place_cells(section: &Section<'_>, machine: u32, n: u64) -> [Cell; 2] {
 pub fn winners(section: &Section<'_>) -> Table {
     let unit = format!("#ticks/{}", section.unit);
     let mut table = Table::new(&[
-        "machine", "#n", "fastest", &unit, "#low", "#high", "#not to be told apart", "next strategy", "#is slower by", "#of the limit",
+        "machine",
+        "#n",
+        "fastest",
+        &unit,
+        "#low",
+        "#high",
+        "#not to be told apart",
+        "next strategy",
+        "#is slower by",
+        "#times the limit",
         "line",
     ]);
     for place in &section.places {
@@ -141,7 +172,7 @@ pub fn winners(section: &Section<'_>) -> Table {
             Cell::count(near as u64),
             next.map_or_else(Cell::none, |next| Cell::code(&*section.variant(next).name)),
             next.map_or_else(Cell::none, |next| Cell::percent(next.ticks / best.ticks - 1.0)),
-            place.limit.map_or_else(Cell::none, |limit| Cell::percent(best.ticks / limit)),
+            place.limit.map_or_else(Cell::none, |limit| Cell::figure(best.ticks / limit)),
             Cell::code(section.source(best)),
         ]);
         table.push(row);
@@ -157,8 +188,20 @@ pub fn gains(section: &Section<'_>) -> Table {
     let best = format!("#best {axis}");
     let least = format!("#least {axis}");
     let unit = format!("#ticks/{} there", section.unit);
-    let mut table =
-        Table::new(&["machine", "#n", "strategy", &least, &unit, &best, &unit, "#gain", &enough, "#bytes there", "#bytes at best", "line"]);
+    let mut table = Table::new(&[
+        "machine",
+        "#n",
+        "strategy",
+        &least,
+        &unit,
+        &best,
+        &unit,
+        "#gain",
+        &enough,
+        "#bytes there",
+        "#bytes at best",
+        "line",
+    ]);
     for place in &section.places {
         for strategy in &section.strategies {
             let line = section.line(place, strategy);
@@ -188,8 +231,16 @@ pub fn gains(section: &Section<'_>) -> Table {
 /// The model's errors, for each machine and strategy.
 pub fn model_errors(section: &Section<'_>) -> Table {
     let mut table = Table::new(&[
-        "machine", "strategy", "#points", "#median error", "#median size of error", "#worst error", "worst at", "#rank correlation",
-        "#faster than the bound", "line",
+        "machine",
+        "strategy",
+        "#points",
+        "#median error",
+        "#median size of error",
+        "#worst error",
+        "worst at",
+        "#rank correlation",
+        "#faster than the bound",
+        "line",
     ]);
     type Group<'a> = Vec<(&'a Entry, f64)>;
     let mut groups: BTreeMap<(u32, &Name), Group<'_>> = BTreeMap::new();
@@ -321,7 +372,11 @@ fn where_(section: &Section<'_>, places: &[usize]) -> String {
     }
     let parts = by_machine.into_iter().map(|(machine, lengths)| {
         let lengths = format!("n = {}", lengths.join(", "));
-        if section.machines.len() > 1 { format!("{}: {lengths}", section.model.machines[machine as usize].label) } else { lengths }
+        if section.machines.len() > 1 {
+            format!("{}: {lengths}", section.model.machines[machine as usize].label)
+        } else {
+            lengths
+        }
     });
     parts.collect::<Vec<_>>().join("; ")
 }
@@ -338,7 +393,16 @@ pub fn atlas_words(atlas: &Atlas) -> String {
 
 /// Variants that never win.
 pub fn losers(section: &Section<'_>, losers: &[Loser]) -> Table {
-    let mut table = Table::new(&["variant", "strategy", "#closest to the best", "machine", "#n", "#places measured", "#bytes", "line"]);
+    let mut table = Table::new(&[
+        "variant",
+        "strategy",
+        "#closest to the best",
+        "machine",
+        "#n",
+        "#places measured",
+        "#bytes",
+        "line",
+    ]);
     for loser in losers {
         let variant = &section.model.variants[loser.variant as usize];
         let point = &section.points[loser.closest];
@@ -362,8 +426,22 @@ pub fn losers(section: &Section<'_>, losers: &[Loser]) -> Table {
 pub fn points(section: &Section<'_>) -> Table {
     let unit = format!("#ticks/{}", section.unit);
     let mut table = Table::new(&[
-        "machine", "#n", "variant", &unit, "#low", "#high", "#above the best", "#instructions", "#bytes", "#spills", "#critical path",
-        "#bound", "#predicted", "#windows", "state", "line",
+        "machine",
+        "#n",
+        "variant",
+        &unit,
+        "#low",
+        "#high",
+        "#above the best",
+        "#instructions",
+        "#bytes",
+        "#spills",
+        "#critical path",
+        "#bound",
+        "#predicted",
+        "#windows",
+        "state",
+        "line",
     ]);
     let mut ranked: Vec<(f64, &Entry)> = Vec::new();
     for place in &section.places {
@@ -454,7 +532,10 @@ pub fn doubts(model: &Model) -> Vec<String> {
         headers().map(value).collect::<std::collections::BTreeSet<_>>().len() > 1
     };
     if several(|header| &header.spec_hash) || several(|header| &header.code_hash) {
-        doubts.push("The runs were made with different specs or different code: a variant of one name may be another one.".to_owned());
+        doubts.push(
+            "The runs were made with different specs or different code: a variant of one name may be another one."
+                .to_owned(),
+        );
     }
     let busy = headers().filter(|header| header.load.is_some_and(|load| load[0] > 0.5)).count();
     if busy > 0 {

@@ -34,16 +34,18 @@ pub fn cost(section: &Section<'_>, place: &Place) -> Option<Picture> {
         for ((_, point), at) in line.iter().zip(centre) {
             let best = std::ptr::eq(*point, section.best(place));
             let class = if best { "mark best" } else { "mark" };
-            plot.svg.mark(class, index(section, strategy), at, if best { 4.2 } else { 2.7 }, &describe(section, point));
+            plot.svg.mark(class, index(section, strategy), at, if best { 4.6 } else { 2.7 }, &describe(section, point));
         }
         plot.svg.close();
     }
     let ends = lines.iter().filter_map(|(strategy, line)| Some((strategy, line.last()?.1)));
-    let names = ends.map(|(strategy, last)| (plot.y.at(last.ticks), classes(section, strategy), (*strategy).to_owned()));
+    let names =
+        ends.map(|(strategy, last)| (plot.y.at(last.ticks), classes(section, strategy), (*strategy).to_owned()));
     let names = names.collect();
     plot.names(names);
     let title = format!("n = {}", place.n);
-    let label = format!("{}, n = {}: ticks per {} against {axis}, for each strategy", section.title(), place.n, section.unit);
+    let label =
+        format!("{}, n = {}: ticks per {} against {axis}, for each strategy", section.title(), place.n, section.unit);
     let name = format!("{}{}.cost", stem(section), place_name(section, place));
     Some(Picture { name, title, svg: plot.svg.finish(&label) })
 }

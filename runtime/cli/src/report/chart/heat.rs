@@ -23,10 +23,12 @@ pub fn heat(section: &Section<'_>, machine: u32, strategy: &str) -> Option<Pictu
     let axis = section.axis.as_ref()?;
     let places: Vec<_> = section.places.iter().filter(|place| place.machine == machine).collect();
     let lines: Vec<_> = places.iter().map(|place| section.line(place, strategy)).collect();
-    let columns: BTreeSet<i64> = lines.iter().flatten().map(|(x, _)| *x).collect();
-    if columns.len() < 2 || lines.iter().filter(|line| !line.is_empty()).count() < 2 {
+    if lines.iter().all(|line| line.len() < 2) || lines.iter().filter(|line| !line.is_empty()).count() < 2 {
         return None;
     }
+    // The same columns for every strategy, so that their pictures can be laid side by side.
+    let timed = || places.iter().flat_map(|place| section.timed(place));
+    let columns: BTreeSet<i64> = timed().filter_map(|point| section.variant(point).number(axis)).collect();
     let columns = parts(columns.into_iter().collect(), MOST_COLUMNS);
     let rows = parts((0..places.len()).collect(), MOST_ROWS);
     let column_of: BTreeMap<i64, usize> =
@@ -37,7 +39,12 @@ pub fn heat(section: &Section<'_>, machine: u32, strategy: &str) -> Option<Pictu
     let mut svg = Svg::new(WIDTH, bottom + 74.0);
     for (row, part) in rows.iter().enumerate() {
         let y = top + height * row as f64;
-        svg.text("tick", Anchor::End, (left - 6.0, y + height / 2.0 + 3.5), &span(part.iter().map(|&row| places[row].n)));
+        svg.text(
+            "tick",
+            Anchor::End,
+            (left - 6.0, y + height / 2.0 + 3.5),
+            &span(part.iter().map(|&row| places[row].n)),
+        );
         let mut cells: BTreeMap<usize, (f64, &Entry)> = BTreeMap::new();
         for &index in part {
             let best = section.best(places[index]).ticks;
@@ -54,17 +61,19 @@ pub fn heat(section: &Section<'_>, machine: u32, strategy: &str) -> Option<Pictu
             let (fill, dark) = colour(ratio);
             let title = format!("{} x the best · {}", figure(ratio), describe(section, point));
             svg.rect("cell", &format!("fill:{fill}"), (x, y), (width - 0.6, height - 0.6), &title);
-            if width >= 24.0 && height >= 13.0 {
+            if width >= 22.0 && height >= 13.0 {
                 let class = if dark { "inside light" } else { "inside" };
                 svg.text(class, Anchor::Middle, (x + width / 2.0, y + height / 2.0 + 3.3), &format!("{ratio:.2}"));
             }
         }
     }
     // As many numbers as do not touch.
-    let step = (24.0 / width).ceil().max(1.0) as usize;
-    for (index, part) in columns.iter().enumerate().step_by(step) {
+    let labels: Vec<String> = columns.iter().map(|part| span(part.iter().copied())).collect();
+    let widest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(1) as f64 * 6.5 + 5.0;
+    let step = (widest / width).ceil().max(1.0) as usize;
+    for (index, label) in labels.iter().enumerate().step_by(step) {
         let x = left + width * (index as f64 + 0.5);
-        svg.text("tick", Anchor::Middle, (x, bottom + 14.0), &span(part.iter().copied()));
+        svg.text("tick", Anchor::Middle, (x, bottom + 14.0), label);
     }
     svg.text("name", Anchor::Middle, ((left + right) / 2.0, bottom + 30.0), axis);
     svg.upright("name", (12.0, (top + bottom) / 2.0), "n");

@@ -43,7 +43,12 @@ pub fn machines(section: &Section<'_>) -> Option<Picture> {
         }
     }
     plot.names(names);
-    let label = format!("{}: {unit} per {} of the best variant of each machine, against n", section.title(), section.unit);
+    let label =
+        format!("{}: {unit} per {} of the best variant of each machine, against n", section.title(), section.unit);
     let name = format!("{}.machines", stem(section));
-    Some(Picture { name, title: format!("the best of each machine, {unit}/{}", section.unit), svg: plot.svg.finish(&label) })
+    Some(Picture {
+        name,
+        title: format!("the best of each machine, {unit}/{}", section.unit),
+        svg: plot.svg.finish(&label),
+    })
 }

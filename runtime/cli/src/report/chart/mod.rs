@@ -75,7 +75,8 @@ fn place_name(section: &Section<'_>, place: &Place) -> String {
 
 /// The beginning of a file's name.
 fn stem(section: &Section<'_>) -> String {
-    let safe = |character: char| if character.is_ascii_alphanumeric() || "._-".contains(character) { character } else { '_' };
+    let safe =
+        |character: char| if character.is_ascii_alphanumeric() || "._-".contains(character) { character } else { '_' };
     let kernel: String = section.kernel.chars().map(safe).collect();
     format!("{kernel}.{}", section.mode.word())
 }

@@ -10,7 +10,8 @@ use crate::report::svg::Anchor;
 pub fn model(section: &Section<'_>, machine: u32) -> Option<Picture> {
     let places = section.places.iter().filter(|place| place.machine == machine);
     let points = places.flat_map(|place| section.timed(place));
-    let points: Vec<(&Entry, f64)> = points.filter_map(|point| Some((point, f64::from(point.known.predicted?)))).collect();
+    let points: Vec<(&Entry, f64)> =
+        points.filter_map(|point| Some((point, f64::from(point.known.predicted?)))).collect();
     let points = thinned(points.into_iter().filter(|(_, predicted)| *predicted > 0.0).collect());
     if points.is_empty() {
         return None;

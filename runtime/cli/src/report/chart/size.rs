@@ -8,7 +8,8 @@ use crate::report::section::{Place, Section};
 /// The picture of a place; `None` if fewer than two sizes are known.
 pub fn size(section: &Section<'_>, place: &Place) -> Option<Picture> {
     let known = |point: &'_ Entry| point.known.bytes.filter(|bytes| *bytes > 0).map(f64::from);
-    let mut points: Vec<(&Entry, f64)> = section.timed(place).filter_map(|point| Some((point, known(point)?))).collect();
+    let mut points: Vec<(&Entry, f64)> =
+        section.timed(place).filter_map(|point| Some((point, known(point)?))).collect();
     points.sort_by(|a, b| a.1.total_cmp(&b.1).then_with(|| a.0.ticks.total_cmp(&b.0.ticks)));
     if points.first()?.1 == points.last()?.1 {
         return None;
@@ -48,7 +49,13 @@ pub fn size(section: &Section<'_>, place: &Place) -> Option<Picture> {
         let strategy = &section.variant(point).strategy;
         let at = plot.at(*bytes, point.ticks);
         plot.svg.open(&classes(section, strategy));
-        plot.svg.mark(class, index(section, strategy), at, size, &format!("{bytes} bytes · {}", describe(section, point)));
+        plot.svg.mark(
+            class,
+            index(section, strategy),
+            at,
+            size,
+            &format!("{bytes} bytes · {}", describe(section, point)),
+        );
         plot.svg.close();
     }
     let label = format!("{}, n = {}: ticks per {} against bytes of code", section.title(), place.n, section.unit);
