@@ -35,6 +35,7 @@ pub mod sample_functions;
 pub mod skips;
 #[forbid(unsafe_code)]
 pub mod spec_cases;
+pub mod sweeps;
 #[forbid(unsafe_code)]
 pub mod tools;
 pub mod trial;

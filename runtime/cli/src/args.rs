@@ -84,6 +84,14 @@ pub enum Command {
     /// Measure whole primitives: operations a second with the tuned kernels, and against the portable ones
     #[command(subcommand)]
     Speed(SpeedCommand),
+    /// Draw what sweeps have measured: one page, on one machine or several
+    ///
+    /// Without a file to write, the winners are printed.
+    Report(ReportOptions),
+    /// Say what changed between two sweeps
+    ///
+    /// Exit status 1 if a variant is significantly slower than before, by more than the threshold, or is wrong now.
+    Compare(CompareOptions),
     /// Describe the CPU: features, what is hidden and why, the timer
     Cpu,
     /// Work on spec files
@@ -139,7 +147,7 @@ pub struct SweepOptions {
     #[arg(long, value_name = "S", value_parser = seed, default_value = "1")]
     pub seed: u64,
     /// Widest confidence interval (95 %), as a fraction or in percent
-    #[arg(long, value_name = "P", value_parser = fraction, default_value = "1%")]
+    #[arg(long, value_name = "P", value_parser = precision, default_value = "1%")]
     pub precision: f64,
     /// Time for all of it, in seconds; as long as it takes if not given
     #[arg(long, value_name = "S", value_parser = seconds)]
@@ -174,14 +182,50 @@ fn shard(word: &str) -> Result<Shard, String> {
     }
 }
 
-/// `1%`, `0.5 %` or `0.01`.
-pub fn fraction(word: &str) -> Result<f64, String> {
-    let (digits, scale) = match word.strip_suffix('%') {
-        Some(digits) => (digits.trim_end(), 0.01),
-        None => (word, 1.0),
-    };
-    let value = digits.parse::<f64>().map_err(|error| error.to_string())? * scale;
-    if value > 0.0 && value <= 1.0 { Ok(value) } else { Err("not above 0 and at most 100 %".to_owned()) }
+/// What is reported, and where to.
+#[derive(Debug, clap::Args)]
+pub struct ReportOptions {
+    /// Files of `kiln sweep`
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The page: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Every point, for spreadsheets
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Every picture as a file of its own
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// The tables, for notes
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// The parameter on the axis [default: unroll, else blocks, else the number that has most values]
+    #[arg(long, value_name = "KEY")]
+    pub x: Option<String>,
+    /// How much slower than the best is good enough for the atlas
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_value = "1%,2%,5%", value_parser = fraction)]
+    pub within: Vec<f64>,
+    /// Take each file for a machine of its own
+    #[arg(long)]
+    pub by_file: bool,
+}
+
+/// What is compared, and what counts.
+#[derive(Debug, clap::Args)]
+pub struct CompareOptions {
+    /// The sweep before
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+    /// The sweep after
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+    /// Changes up to this are none
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = fraction)]
+    pub threshold: f64,
+    /// How likely a wrong alarm may be when nothing has changed, over all comparisons together
+    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = level)]
+    pub level: f64,
 }
 
 /// The primitives that are measured.
@@ -319,6 +363,13 @@ fn bytes(word: &str) -> Result<usize, String> {
     if whole { Ok(bytes) } else { Err("not a multiple of 128 from 128 to 1073741824, nor 64".to_owned()) }
 }
 
+fn precision(word: &str) -> Result<f64, String> {
+    match fraction(word)? {
+        0.0 => Err("no interval is that narrow".to_owned()),
+        fraction => Ok(fraction),
+    }
+}
+
 fn seconds(word: &str) -> Result<f64, String> {
     let seconds: f64 = word.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
     if (0.001..=86_400.0).contains(&seconds) { Ok(seconds) } else { Err("not from 0.001 to 86400".to_owned()) }
@@ -327,6 +378,25 @@ fn seconds(word: &str) -> Result<f64, String> {
 fn threads(word: &str) -> Result<usize, String> {
     let threads: usize = word.parse().map_err(|error: std::num::ParseIntError| error.to_string())?;
     if (1..=1024).contains(&threads) { Ok(threads) } else { Err("not from 1 to 1024".to_owned()) }
+}
+
+/// `2%`, or `0.02`.
+fn fraction(word: &str) -> Result<f64, String> {
+    let (digits, unit) = match word.strip_suffix('%') {
+        Some(digits) => (digits.trim_end(), 100.0),
+        None => (word, 1.0),
+    };
+    let number: f64 = digits.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    if (0.0..1.0).contains(&(number / unit)) {
+        Ok(number / unit)
+    } else {
+        Err("not from 0% to below 100%, such as 2% or 0.02".to_owned())
+    }
+}
+
+fn level(word: &str) -> Result<f64, String> {
+    let level: f64 = word.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    if level > 0.0 && level < 1.0 { Ok(level) } else { Err("not between 0 and 1".to_owned()) }
 }
 
 fn seed(word: &str) -> Result<u64, std::num::ParseIntError> {
@@ -355,7 +425,7 @@ mod tests {
 
     #[test]
     fn wrong_words_are_refused() {
-        let lines: [&[&str]; 22] = [
+        let lines: [&[&str]; 30] = [
             &["kiln"],
             &["kiln", "tun"],
             &["kiln", "tune", "--budget", "0"],
@@ -378,12 +448,20 @@ mod tests {
             &["kiln", "sweep", "k", "--out", "x", "--precision", "0"],
             &["kiln", "sweep", "k", "--out", "x", "--sizes", "8..4"],
             &["kiln", "sweep", "k", "--out", "x", "--strategy", "best"],
+            &["kiln", "report"],
+            &["kiln", "report", "a", "--within", "2"],
+            &["kiln", "report", "a", "--within", "100%"],
+            &["kiln", "report", "a", "--within", "1%,,2%"],
+            &["kiln", "compare", "a"],
+            &["kiln", "compare", "a", "b", "--threshold", "-1%"],
+            &["kiln", "compare", "a", "b", "--threshold", "NaN"],
+            &["kiln", "compare", "a", "b", "--level", "1"],
         ];
         for line in lines {
             assert!(Args::try_parse_from(line).is_err(), "{line:?}");
         }
         assert_eq!(seed("0xff"), Ok(255));
-        assert_eq!((fraction("2%"), fraction("0.5 %"), fraction("0.01")), (Ok(0.02), Ok(0.005), Ok(0.01)));
         assert_eq!(shard("3/4"), Ok(Shard { index: 3, of: 4 }));
+        assert_eq!((fraction("2%"), fraction("0.5 %"), fraction("0.02")), (Ok(0.02), Ok(0.005), Ok(0.02)));
     }
 }

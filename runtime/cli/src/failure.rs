@@ -1,7 +1,7 @@
 //! Why a command could not be carried out: for people on standard error, and as an exit status.
 
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use kiln_codegen::error::{Problem, Problems, visible};
@@ -53,8 +53,21 @@ pub enum Failure {
     Usage(String),
     /// A file that exists and would be written over.
     Exists(PathBuf),
-    /// A file that cannot be read or written.
-    File {
+    /// A file of a sweep that cannot be read.
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: io::Error,
+    },
+    /// Files that hold no point which can be used.
+    NoPoints,
+    /// No parameter of this name is a number.
+    UnknownParameter(Nearest),
+    /// Two sweeps without a point that was measured in both.
+    NothingInCommon,
+    /// A file that cannot be written.
+    Unwritable {
         /// The file.
         path: PathBuf,
         /// Why.
@@ -79,8 +92,20 @@ impl Failure {
             | Failure::UnknownStrategy { .. }
             | Failure::NoSuchKey { .. }
             | Failure::Usage(_)
-            | Failure::Exists(_) => 2,
-            Failure::File { .. } | Failure::Output(_) | Failure::Child(_) => 1,
+            | Failure::Exists(_)
+            | Failure::Unreadable { .. }
+            | Failure::NoPoints
+            | Failure::UnknownParameter(_)
+            | Failure::NothingInCommon => 2,
+            // A path that the caller got wrong; a full disk is not that.
+            Failure::Unwritable { why, .. } => match why.kind() {
+                ErrorKind::NotFound
+                | ErrorKind::PermissionDenied
+                | ErrorKind::IsADirectory
+                | ErrorKind::NotADirectory => 2,
+                _ => 1,
+            },
+            Failure::Output(_) | Failure::Child(_) => 1,
         }
     }
 
@@ -115,8 +140,16 @@ impl Failure {
                 let path = visible(&path.display().to_string());
                 format!("{error} {path} exists already; --resume goes on in it, another --out begins anew\n")
             }
-            Failure::File { path, why } => {
-                format!("{error} {}: {why}\n", visible(&path.display().to_string()))
+            Failure::Unreadable { path, why } => {
+                format!("{error} {} cannot be read: {why}\n", visible(&path.display().to_string()))
+            }
+            Failure::NoPoints => format!("{error} no point of a sweep was found\n"),
+            Failure::UnknownParameter(nearest) => {
+                format!("{error} no variant has a number for `{}`{nearest}\n", visible(&nearest.given))
+            }
+            Failure::NothingInCommon => format!("{error} no point was measured in both sweeps\n"),
+            Failure::Unwritable { path, why } => {
+                format!("{error} {} cannot be written: {why}\n", visible(&path.display().to_string()))
             }
             Failure::Output(why) => format!("{error} standard output cannot be written: {why}\n"),
             Failure::Child(why) => format!("{error} candidates are checked in a child process, but {why}\n"),

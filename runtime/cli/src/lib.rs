@@ -6,11 +6,13 @@ mod args;
 mod canvas;
 mod check;
 mod command;
+mod compare;
 mod failure;
 mod interpret;
 mod names;
 mod progress;
-mod sweep;
+mod report;
+pub mod sweep;
 mod tables;
 
 use std::ffi::OsString;
@@ -146,6 +148,8 @@ fn carry_out(args: Args, hooks: &Hooks) -> Result<bool, Failure> {
         Command::Verify { kernels, cases, seed } => command::verify::run(&context, &kernels, cases, seed),
         Command::Explain { kernels } => command::explain::run(&context, &kernels),
         Command::Speed(SpeedCommand::Aes(options)) => command::speed::aes(&context, &options),
+        Command::Report(options) => command::report::run(&context, &options),
+        Command::Compare(options) => command::compare::run(&context, &options),
         Command::Cpu => command::cpu::run(&context),
         Command::Spec(SpecCommand::Check { paths }) => command::spec::check(&context, &paths),
         Command::Spec(SpecCommand::Schema) => command::spec::schema(&context),

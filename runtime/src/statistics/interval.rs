@@ -33,7 +33,7 @@ pub struct Interval {
 /// ```
 /// use kiln_runtime::statistics::ranks;
 /// let ranks = ranks(13, 0.25, 0.95).unwrap();
-/// assert_eq!((ranks.low, ranks.high), (0, 7));
+/// assert_eq!((ranks.low, ranks.high), (0, 6));
 /// assert!(kiln_runtime::statistics::ranks(12, 0.25, 0.95).is_none());
 /// ```
 pub fn ranks(samples: usize, fraction: f64, level: f64) -> Option<Ranks> {

@@ -1,8 +1,10 @@
 //! One file a command: asks, fills in the JSON document, draws it. Here: what several of them ask.
 
+pub mod compare;
 pub mod cpu;
 pub mod explain;
 pub mod list;
+pub mod report;
 pub mod show;
 pub mod spec;
 pub mod speed;

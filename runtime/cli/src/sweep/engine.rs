@@ -32,6 +32,8 @@ use crate::progress::Progress;
 const BATCH: usize = 256;
 /// Random cases for each length in the child.
 const CASES: u32 = 2;
+/// Variants that are kept for the next look at them.
+const KEPT: usize = 4096;
 /// Instructions that are interpreted for an estimate; longer calls have none.
 const INTERPRETED: u64 = 1 << 21;
 /// What is written of a cell and kept: its time for one unit of work, if it has one.
@@ -67,6 +69,7 @@ pub struct Setup<'a> {
 }
 
 /// A variant that was made, and whether it may be measured.
+#[derive(Clone)]
 enum Ready {
     Good { verified: Verified, made: Facts },
     Out { state: State, why: String, made: Facts },
@@ -75,6 +78,8 @@ enum Ready {
 /// What is known of a variant without running it.
 #[derive(Clone, Default)]
 struct Facts {
+    /// The n for which an estimate was tried.
+    looked_at: BTreeSet<u64>,
     instructions: Option<u64>,
     bytes: Option<u64>,
     spills: Option<u64>,
@@ -98,6 +103,8 @@ pub struct Engine<'a> {
     pub run: String,
     store: Store,
     checkers: HashMap<usize, Checker>,
+    /// Variants by kernel and plan, for searches that come back to them.
+    kept: HashMap<(usize, usize), Ready>,
     /// Cells that are settled, here or in the file before.
     pub outcomes: HashMap<Cell, Outcome>,
     pub points: HashMap<Cell, Point>,
@@ -121,6 +128,7 @@ impl<'a> Engine<'a> {
             run,
             store,
             checkers: HashMap::new(),
+            kept: HashMap::new(),
             outcomes: HashMap::new(),
             points: HashMap::new(),
             counts: Counts::default(),
@@ -156,7 +164,7 @@ impl<'a> Engine<'a> {
                 if !self.in_time() {
                     return Ok(glances);
                 }
-                let ready = self.prepare(kernel, batch)?;
+                let ready = self.ready(kernel, batch)?;
                 let sizes: BTreeSet<u64> = batch.iter().flat_map(|(_, sizes)| sizes.iter().copied()).collect();
                 for n in sizes {
                     let here: Vec<(Cell, &Ready)> = batch
@@ -174,7 +182,28 @@ impl<'a> Engine<'a> {
         Ok(glances)
     }
 
-    /// Makes and checks the variants of a batch.
+    /// The variants of a batch: those that are kept, and the others made now.
+    fn ready(&mut self, kernel: usize, batch: &[(usize, Vec<u64>)]) -> Result<Vec<Ready>, Failure> {
+        let known = |ready: &Ready, sizes: &[u64]| match ready {
+            Ready::Good { made, .. } | Ready::Out { made, .. } => sizes.iter().all(|n| made.looked_at.contains(n)),
+        };
+        let missing: Vec<(usize, Vec<u64>)> = batch
+            .iter()
+            .filter(|(plan, sizes)| !self.kept.get(&(kernel, *plan)).is_some_and(|ready| known(ready, sizes)))
+            .cloned()
+            .collect();
+        if self.kept.len() + missing.len() > KEPT {
+            let here: BTreeSet<usize> = batch.iter().map(|(plan, _)| *plan).collect();
+            self.kept.retain(|(of, plan), _| *of == kernel && here.contains(plan));
+        }
+        if !missing.is_empty() {
+            let made = self.prepare(kernel, &missing)?;
+            self.kept.extend(missing.into_iter().map(|(plan, _)| (kernel, plan)).zip(made));
+        }
+        Ok(batch.iter().filter_map(|(plan, _)| self.kept.get(&(kernel, *plan)).cloned()).collect())
+    }
+
+    /// Makes and checks variants.
     fn prepare(&mut self, kernel: usize, batch: &[(usize, Vec<u64>)]) -> Result<Vec<Ready>, Failure> {
         let space = &self.setup.spaces[kernel];
         let plans: Vec<&Plan<'_>> = batch.iter().map(|(plan, _)| &self.setup.plans[kernel][*plan]).collect();
@@ -196,7 +225,8 @@ impl<'a> Engine<'a> {
             let made = match outcome {
                 Ok(made) => made,
                 Err(why) => {
-                    ready.push(Ready::Out { state: State::Refused, why, made: Facts::default() });
+                    let made = Facts { looked_at: sizes.iter().copied().collect(), ..Facts::default() };
+                    ready.push(Ready::Out { state: State::Refused, why, made });
                     continue;
                 }
             };
@@ -236,6 +266,7 @@ impl<'a> Engine<'a> {
             })
         });
         Facts {
+            looked_at: sizes.iter().copied().collect(),
             instructions: Some(made.instructions),
             bytes: made.bytes,
             spills: made.spills,

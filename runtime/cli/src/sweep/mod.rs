@@ -4,10 +4,11 @@
 //! set -> space -> search -> engine (make, check, measure) -> record -> store
 //! ```
 
-pub mod engine;
-pub mod make;
+pub(crate) mod engine;
+pub(crate) mod make;
+pub mod read;
 pub mod record;
-pub mod search;
-pub mod set;
-pub mod space;
-pub mod store;
+pub(crate) mod search;
+pub(crate) mod set;
+pub(crate) mod space;
+pub(crate) mod store;

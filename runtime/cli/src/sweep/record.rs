@@ -217,6 +217,18 @@ pub enum Search {
     Local,
 }
 
+impl Search {
+    /// The word in files and on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Search::Exhaustive => "exhaustive",
+            Search::Random => "random",
+            Search::Halving => "halving",
+            Search::Local => "local",
+        }
+    }
+}
+
 /// What became of a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

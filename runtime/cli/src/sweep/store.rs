@@ -37,7 +37,7 @@ impl Store {
     /// # Errors
     /// It exists and `resume` is not asked for, or the system refuses.
     pub fn open(path: &Path, resume: bool) -> Result<(Store, Recorded), Failure> {
-        let refuse = |why: io::Error| Failure::File { path: path.to_owned(), why };
+        let refuse = |why: io::Error| Failure::Unwritable { path: path.to_owned(), why };
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(refuse)?;
         let length = file.metadata().map_err(refuse)?.len();
         if length > 0 && !resume {
@@ -54,7 +54,7 @@ impl Store {
     /// The system refuses.
     pub fn append(&mut self, record: &Record) -> Result<(), Failure> {
         let line = format!("{}\n", record.line());
-        self.file.write_all(line.as_bytes()).map_err(|why| Failure::File { path: self.path.clone(), why })
+        self.file.write_all(line.as_bytes()).map_err(|why| Failure::Unwritable { path: self.path.clone(), why })
     }
 
     /// Has the system write out what was appended.
@@ -65,7 +65,7 @@ impl Store {
         match self.file.sync_data() {
             // A pipe or a device has nothing to write out.
             Err(why) if why.kind() != io::ErrorKind::InvalidInput => {
-                Err(Failure::File { path: self.path.clone(), why })
+                Err(Failure::Unwritable { path: self.path.clone(), why })
             }
             _ => Ok(()),
         }
@@ -146,6 +146,6 @@ mod tests {
         assert!(Store::open(&path, false).is_ok(), "an empty file may be written to");
         std::fs::remove_file(path).unwrap();
         let nowhere = Path::new("/nonexistent/kiln.jsonl");
-        assert!(matches!(Store::open(nowhere, false), Err(Failure::File { .. })));
+        assert!(matches!(Store::open(nowhere, false), Err(Failure::Unwritable { .. })));
     }
 }

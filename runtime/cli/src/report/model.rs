@@ -1,0 +1,731 @@
+//! What files of sweeps hold, in little memory: every point with its time, the shape of its windows and the line that it stands
+//! in; not the windows themselves. Knows no picture.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+
+use kiln_codegen::error::visible;
+use kiln_runtime::race::quantile;
+use kiln_runtime::statistics::von_neumann;
+use serde::Serialize;
+
+use crate::sweep::read::{Damage, Lines};
+use crate::sweep::record::{Cpu, Header, Mode, Point, QUANTILE, Record, State, Static, Value};
+
+/// Most warnings of a file that are kept in words; all are counted.
+pub const MOST_WARNINGS: usize = 50;
+/// The fractions of the windows of which a summary is kept.
+pub const FRACTIONS: [f64; 7] = [0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0];
+/// Below this, the order of windows is called a drift.
+const DRIFT: f64 = 0.001;
+
+/// A text, once for all that have it.
+pub type Name = Arc<str>;
+
+/// Everything that was read.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// The files, in the order in which they were given.
+    pub files: Vec<Source>,
+    /// The runs, by when they began.
+    pub runs: Vec<Run>,
+    /// The machines, by their first run.
+    pub machines: Vec<Machine>,
+    /// The variants, in the order of their first points.
+    pub variants: Vec<Variant>,
+    /// The points: by kernel, mode, machine, length and variant.
+    pub points: Vec<Entry>,
+}
+
+/// A file.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Source {
+    /// As it was named.
+    pub path: String,
+    /// What it is called in the report: the path without its folders, if that is clear.
+    pub name: String,
+    /// Lines that are not blank.
+    pub lines: u64,
+    /// Points that were read.
+    pub points: u64,
+    /// Lines that could not be used.
+    pub damaged: u64,
+    /// Points of runs whose header has another schema.
+    pub foreign: u64,
+    /// Points that a later one of the same machine replaces.
+    pub replaced: u64,
+    /// Points whose statistic does not follow from their windows.
+    pub inconsistent: u64,
+    /// What is wrong with which line: the first of them.
+    pub warnings: Vec<Warning>,
+}
+
+/// What is wrong with a line, or with a file if the line is 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// 1-based.
+    pub line: u64,
+    /// In words.
+    pub what: String,
+}
+
+impl Source {
+    fn warn(&mut self, line: u64, what: String) {
+        if self.warnings.len() < MOST_WARNINGS {
+            self.warnings.push(Warning { line, what });
+        }
+    }
+}
+
+/// A run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// Index of the file of its header, or of its first point if it has none.
+    pub file: usize,
+    /// Line of its header; 0 if it has none.
+    pub line: u64,
+    /// Index of the machine.
+    pub machine: usize,
+    /// Its identity.
+    pub run: String,
+    /// Its header.
+    pub header: Option<Header>,
+    /// Points that count.
+    pub points: u64,
+    /// Of these, those whose windows drift.
+    pub drifting: u64,
+}
+
+/// A machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// What it is called in the report: no two alike.
+    pub label: String,
+    /// Who it is.
+    pub cpu: Cpu,
+    /// The clock.
+    pub timer: String,
+    /// Clock units in a nanosecond; `None` if no header tells.
+    pub per_nanosecond: Option<f64>,
+}
+
+/// A variant of a kernel.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The kernel.
+    pub kernel: Name,
+    /// Its name, without the kernel.
+    pub name: Name,
+    /// Its strategy.
+    pub strategy: Name,
+    /// Its parameters, by name.
+    pub set: Box<[(Name, Setting)]>,
+}
+
+/// A value of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Setting {
+    /// A number.
+    Integer(i64),
+    /// A word.
+    Text(Name),
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Setting::Integer(number) => number.fmt(f),
+            Setting::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Variant {
+    /// The value of a parameter.
+    pub fn setting(&self, key: &str) -> Option<&Setting> {
+        self.set.iter().find(|(name, _)| **name == *key).map(|(_, value)| value)
+    }
+
+    /// The value of a parameter that is a number.
+    pub fn number(&self, key: &str) -> Option<i64> {
+        match self.setting(key)? {
+            Setting::Integer(number) => Some(*number),
+            Setting::Text(_) => None,
+        }
+    }
+}
+
+/// A point.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Index of the file.
+    pub file: u32,
+    /// Line in it.
+    pub line: u32,
+    /// Index of the run.
+    pub run: u32,
+    /// Index of the machine.
+    pub machine: u32,
+    /// Index of the variant.
+    pub variant: u32,
+    /// The length.
+    pub n: u64,
+    /// How calls follow each other.
+    pub mode: Mode,
+    /// What became of it.
+    pub state: State,
+    /// Windows that were measured.
+    pub windows: u32,
+    /// Whether their order is not random: see [`von_neumann`].
+    pub drifts: bool,
+    /// Why it has no time.
+    pub why: Option<Name>,
+    /// Of what `ticks` are.
+    pub unit: Name,
+    /// The statistic, for one unit of work.
+    pub ticks: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+    /// The windows at each of [`FRACTIONS`], in the unit of `ticks`; `None` without windows.
+    pub shape: Option<[f32; FRACTIONS.len()]>,
+    /// The least that hardware allows.
+    pub limit: Option<f32>,
+    /// What is known without running it.
+    pub known: Known,
+    /// The windows in the unit of `ticks`, if the loader keeps them.
+    pub samples: Option<Box<[f32]>>,
+}
+
+impl Entry {
+    /// Whether it has a time.
+    pub fn is_timed(&self) -> bool {
+        self.state.is_timed()
+    }
+}
+
+/// [`Static`], in less memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Known {
+    /// Instructions in the code.
+    pub instructions: Option<u32>,
+    /// Bytes of the code.
+    pub bytes: Option<u32>,
+    /// Values that are kept on the stack.
+    pub spills: Option<u32>,
+    /// Along the longest chain of dependencies.
+    pub critical_path: Option<f32>,
+    /// Along the busiest port.
+    pub bound: Option<f32>,
+    /// What the model of the CPU expects.
+    pub predicted: Option<f32>,
+}
+
+impl From<Static> for Known {
+    fn from(known: Static) -> Known {
+        let count = |count: Option<u64>| count.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let time = |time: Option<f64>| time.map(|time| time as f32);
+        Known {
+            instructions: count(known.instructions),
+            bytes: count(known.bytes),
+            spills: count(known.spills),
+            critical_path: time(known.critical_path),
+            bound: time(known.bound),
+            predicted: time(known.predicted),
+        }
+    }
+}
+
+/// Reads files. What is wrong with a line is in the model; only a file that cannot be read at all is an error.
+#[derive(Debug, Default)]
+pub struct Loader {
+    model: Model,
+    names: Names,
+    runs: HashMap<(u32, String), u32>,
+    variants: HashMap<(Name, Name), u32>,
+    foreign: Vec<(u32, String)>,
+    /// Files as machines of their own.
+    by_file: bool,
+    /// Whether windows are kept.
+    samples: bool,
+}
+
+impl Loader {
+    /// With nothing read. With `by_file`, the same machine in two files is two machines.
+    pub fn new(by_file: bool) -> Loader {
+        Loader { by_file, ..Loader::default() }
+    }
+
+    /// The same, which keeps the windows: four bytes for each.
+    #[must_use]
+    pub fn with_samples(self) -> Loader {
+        Loader { samples: true, ..self }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be opened, or not be read to its end.
+    pub fn file(&mut self, path: &Path) -> io::Result<()> {
+        let input = BufReader::with_capacity(1 << 20, File::open(path)?);
+        self.read(&path.display().to_string(), Lines::new(input))
+    }
+
+    /// Reads lines, under the name of a file.
+    ///
+    /// # Errors
+    /// They cannot be read to their end.
+    pub fn read<R: io::BufRead>(&mut self, path: &str, mut lines: Lines<R>) -> io::Result<()> {
+        let file = u32::try_from(self.model.files.len()).unwrap_or(u32::MAX);
+        let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
+        let taken = self.model.files.iter().any(|other| other.name == name);
+        let name = visible(if taken { path } else { &name });
+        self.model.files.push(Source { path: path.to_owned(), name, ..Source::default() });
+        while let Some((line, record)) = lines.next_line()? {
+            self.source(file).lines += 1;
+            match record {
+                Ok(Record::Point(point)) => self.point(file, line, *point),
+                Ok(Record::Header(header)) => self.header(file, line, *header),
+                Err(damage) => {
+                    let source = self.source(file);
+                    source.damaged += 1;
+                    source.warn(line, damage.to_string());
+                    if let Damage::Schema { run: Some(run), .. } = damage {
+                        self.foreign.push((self.scope(file), run));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn source(&mut self, file: u32) -> &mut Source {
+        &mut self.model.files[file as usize]
+    }
+
+    /// Runs of different files with one identity are one run, unless files are machines.
+    fn scope(&self, file: u32) -> u32 {
+        if self.by_file { file } else { 0 }
+    }
+
+    fn run(&mut self, file: u32, run: &str) -> u32 {
+        let key = (self.scope(file), run.to_owned());
+        if let Some(&known) = self.runs.get(&key) {
+            return known;
+        }
+        let index = self.model.runs.len() as u32;
+        self.model.runs.push(Run {
+            file: file as usize,
+            line: 0,
+            machine: 0,
+            run: run.to_owned(),
+            header: None,
+            points: 0,
+            drifting: 0,
+        });
+        self.runs.insert(key, index);
+        index
+    }
+
+    fn header(&mut self, file: u32, line: u64, header: Header) {
+        let run = self.run(file, &header.run) as usize;
+        match &self.model.runs[run].header {
+            Some(old) if *old != header => {
+                let what = format!("another header of run {}: the first counts", header.run);
+                self.source(file).warn(line, what);
+            }
+            Some(_) => {}
+            None => {
+                let run = &mut self.model.runs[run];
+                (run.file, run.line, run.header) = (file as usize, line, Some(header));
+            }
+        }
+    }
+
+    fn point(&mut self, file: u32, line: u64, point: Point) {
+        let run = match self.model.points.last() {
+            // Nearly always.
+            Some(last) if self.model.runs[last.run as usize].run == point.run && last.file == file => last.run,
+            _ => self.run(file, &point.run),
+        };
+        self.source(file).points += 1;
+        let fraction = self.model.runs[run as usize].header.as_ref().map_or(QUANTILE, |header| header.quantile);
+        let (shape, consistent) = shape(&point, fraction);
+        if !consistent {
+            let source = self.source(file);
+            source.inconsistent += 1;
+            source.warn(line, "`ticks` is not the statistic of `windows`: they are shown as they stand".to_owned());
+        }
+        let variant = self.variant(&point);
+        let timed = point.state.is_timed();
+        let samples = (self.samples && timed).then(|| scaled(&point, fraction));
+        let ticks = point.ticks.filter(|_| timed).unwrap_or(f64::NAN);
+        self.model.points.push(Entry {
+            file,
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            run,
+            machine: 0,
+            variant,
+            n: point.n,
+            mode: point.mode,
+            state: point.state,
+            windows: u32::try_from(point.windows.len()).unwrap_or(u32::MAX),
+            drifts: von_neumann(&point.windows) < DRIFT,
+            why: point.why.map(|why| self.names.get(&why)),
+            unit: self.names.get(&point.unit),
+            ticks,
+            low: point.low.filter(|_| timed).unwrap_or(ticks),
+            high: point.high.filter(|_| timed).unwrap_or(ticks),
+            shape: shape.filter(|_| timed),
+            limit: point.limit.map(|limit| limit as f32),
+            known: point.known.into(),
+            samples,
+        });
+    }
+
+    fn variant(&mut self, point: &Point) -> u32 {
+        let kernel = self.names.get(&point.kernel);
+        let name = self.names.get(&point.variant);
+        if let Some(&known) = self.variants.get(&(kernel.clone(), name.clone())) {
+            return known;
+        }
+        let set = point.set.iter().map(|(key, value)| {
+            let value = match value {
+                Value::Integer(number) => Setting::Integer(*number),
+                Value::Text(text) => Setting::Text(self.names.get(text)),
+            };
+            (self.names.get(key), value)
+        });
+        let set = set.collect();
+        let strategy = self.names.get(&point.strategy);
+        let index = self.model.variants.len() as u32;
+        self.model.variants.push(Variant { kernel: kernel.clone(), name: name.clone(), strategy, set });
+        self.variants.insert((kernel, name), index);
+        index
+    }
+
+    /// Everything, once all files are read: each point with its machine, and of several points of one machine that agree in
+    /// variant, length and mode that of the run which began last; within a run the last.
+    pub fn finish(self) -> Model {
+        let mut model = self.model;
+        let foreign = self.foreign.into_iter().filter_map(|key| self.runs.get(&key).copied());
+        drop_foreign(&mut model, foreign.collect());
+        let order = by_start(&model.runs);
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
+        model.points.iter_mut().for_each(|point| point.run = place[point.run as usize]);
+        let mut runs: Vec<Option<Run>> = model.runs.into_iter().map(Some).collect();
+        model.runs = order.into_iter().filter_map(|old| runs[old].take()).collect();
+        machines(&mut model, self.by_file);
+        dedup(&mut model);
+        for point in &model.points {
+            let run = &mut model.runs[point.run as usize];
+            run.points += 1;
+            run.drifting += u64::from(point.drifts);
+        }
+        // A run that was dropped with its schema has nothing to say.
+        for run in model.runs.iter().filter(|run| run.header.is_none() && run.points > 0) {
+            let what = format!("no header of run {} was read: its machine is not known", visible(&run.run));
+            model.files[run.file].warn(0, what);
+        }
+        model
+    }
+}
+
+/// Takes away the points of these runs, unless a header that is known vouches for them.
+fn drop_foreign(model: &mut Model, runs: HashSet<u32>) {
+    let (is_foreign, files) =
+        (|run: u32| runs.contains(&run) && model.runs[run as usize].header.is_none(), &mut model.files);
+    model.points.retain(|point| {
+        let foreign = is_foreign(point.run);
+        files[point.file as usize].foreign += u64::from(foreign);
+        !foreign
+    });
+}
+
+/// The indices of runs by when they began; those without a header, and those that began together, as they were read.
+fn by_start(runs: &[Run]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by_key(|&index| runs[index].header.as_ref().map(|header| header.started.as_str()));
+    order
+}
+
+/// Finds the machines.
+fn machines(model: &mut Model, by_file: bool) {
+    type Identity = (Option<(Cpu, String)>, usize);
+    let mut known: BTreeMap<Identity, usize> = BTreeMap::new();
+    let mut used = vec![false; model.runs.len()];
+    model.points.iter().for_each(|point| used[point.run as usize] = true);
+    for (index, used) in used.into_iter().enumerate() {
+        let run = &model.runs[index];
+        if run.header.is_none() && !used {
+            continue;
+        }
+        let who = run.header.as_ref().map(|header| (header.cpu.clone(), header.timer.name.clone()));
+        let identity = (who, if by_file { run.file } else { 0 });
+        let next = model.machines.len();
+        let machine = *known.entry(identity).or_insert(next);
+        if machine == next {
+            let header = run.header.as_ref();
+            let rate = header.map(|header| header.timer.ticks_per_microsecond / 1000.0);
+            let file = by_file.then(|| model.files[run.file].path.as_str());
+            let label = label(header.map(|header| &header.cpu), file, &model.machines);
+            model.machines.push(Machine {
+                label,
+                cpu: header.map(|header| header.cpu.clone()).unwrap_or_default(),
+                timer: header.map(|header| header.timer.name.clone()).unwrap_or_default(),
+                per_nanosecond: rate.filter(|rate| *rate > 0.0),
+            });
+        }
+        model.runs[index].machine = machine;
+    }
+    for point in &mut model.points {
+        point.machine = model.runs[point.run as usize].machine as u32;
+    }
+}
+
+/// A name that no other machine has.
+fn label(cpu: Option<&Cpu>, file: Option<&str>, others: &[Machine]) -> String {
+    let name = match cpu {
+        None => "unknown machine".to_owned(),
+        Some(cpu) if cpu.name.trim().is_empty() => {
+            format!("{} family {} model {}", cpu.vendor, cpu.family, cpu.model).trim().to_owned()
+        }
+        Some(cpu) => cpu.name.trim().to_owned(),
+    };
+    let name = file.map_or(name.clone(), |file| format!("{name}, {file}"));
+    let taken = |label: &str| others.iter().any(|machine| machine.label == label);
+    if !taken(&name) {
+        return name;
+    }
+    let with_model = cpu.map(|cpu| format!("{name} (family {} model {})", cpu.family, cpu.model));
+    let numbered = (2..).map(|number| format!("{name} #{number}"));
+    with_model.into_iter().chain(numbered).find(|label| !taken(label)).unwrap_or(name)
+}
+
+/// Sorts the points, and keeps the last of those that are the same.
+fn dedup(model: &mut Model) {
+    let rank = ranks(&model.variants);
+    let key = |point: &Entry| {
+        (rank[point.variant as usize].0, point.mode, point.machine, point.n, rank[point.variant as usize].1)
+    };
+    model.points.sort_unstable_by_key(|point| (key(point), point.run, point.file, point.line));
+    let mut kept = 0;
+    for index in 0..model.points.len() {
+        let replaced = model.points.get(index + 1).is_some_and(|next| key(next) == key(&model.points[index]));
+        if replaced {
+            model.files[model.points[index].file as usize].replaced += 1;
+        } else {
+            model.points.swap(kept, index);
+            kept += 1;
+        }
+    }
+    model.points.truncate(kept);
+}
+
+/// For each variant the rank of its kernel among kernels, and its own rank among names in the order of people: `u2` before `u16`.
+fn ranks(variants: &[Variant]) -> Vec<(u32, u32)> {
+    let mut order: Vec<usize> = (0..variants.len()).collect();
+    order.sort_by(|&a, &b| {
+        let (a, b) = (&variants[a], &variants[b]);
+        natural(&a.kernel, &b.kernel).then_with(|| natural(&a.name, &b.name))
+    });
+    let mut ranks = vec![(0, 0); variants.len()];
+    let mut kernel = 0;
+    for (own, pair) in order.iter().enumerate() {
+        if own > 0 && variants[order[own - 1]].kernel != variants[*pair].kernel {
+            kernel += 1;
+        }
+        ranks[*pair] = (kernel, own as u32);
+    }
+    ranks
+}
+
+/// Compares names as people do: runs of digits as numbers.
+pub fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+    let (mut left, mut right) = (a.as_bytes(), b.as_bytes());
+    while let ([x, ..], [y, ..]) = (left, right) {
+        if x.is_ascii_digit() && y.is_ascii_digit() {
+            let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let ((x, rest), (y, other)) = (left.split_at(digits(left)), right.split_at(digits(right)));
+            let bare = |digits: &[u8]| digits.iter().position(|&digit| digit != b'0').unwrap_or(digits.len());
+            let (x, y) = (&x[bare(x)..], &y[bare(y)..]);
+            let order = x.len().cmp(&y.len()).then_with(|| x.cmp(y));
+            if order.is_ne() {
+                return order;
+            }
+            (left, right) = (rest, other);
+        } else {
+            if x != y {
+                return x.cmp(y);
+            }
+            (left, right) = (&left[1..], &right[1..]);
+        }
+    }
+    left.len().cmp(&right.len()).then_with(|| a.cmp(b))
+}
+
+/// Units of `ticks` for one of a window, and whether the statistic follows from the windows.
+fn scale(point: &Point, fraction: f64) -> Option<(f64, bool)> {
+    let (ticks, statistic) = point.ticks.zip(quantile(&point.windows, fraction))?;
+    let own = point.units.filter(|_| point.calls > 0).map(|units| 1.0 / (units as f64 * point.calls as f64));
+    if statistic == 0 {
+        return own.map(|own| (own, false));
+    }
+    let fitted = ticks / statistic as f64;
+    // The last digits of a number in text may be rounded.
+    let consistent = own.is_none_or(|own| (own / fitted - 1.0).abs() < 1e-3);
+    Some((own.filter(|_| consistent).unwrap_or(fitted), consistent))
+}
+
+/// The windows at each of [`FRACTIONS`] in units of work, and whether the statistic follows from them.
+fn shape(point: &Point, fraction: f64) -> (Option<[f32; FRACTIONS.len()]>, bool) {
+    let Some((scale, consistent)) = scale(point, fraction) else { return (None, true) };
+    let mut sorted = point.windows.clone();
+    sorted.sort_unstable();
+    let last = sorted.len() - 1;
+    let at = |fraction: f64| (sorted[(last as f64 * fraction) as usize] as f64 * scale) as f32;
+    (Some(FRACTIONS.map(at)), consistent)
+}
+
+/// The windows in units of work.
+fn scaled(point: &Point, fraction: f64) -> Box<[f32]> {
+    let scale = scale(point, fraction).map_or(0.0, |(scale, _)| scale);
+    point.windows.iter().map(|&window| (window as f64 * scale) as f32).collect()
+}
+
+/// Texts that occur again and again.
+#[derive(Debug, Default)]
+struct Names(HashSet<Name>);
+
+impl Names {
+    fn get(&mut self, text: &str) -> Name {
+        match self.0.get(text) {
+            Some(known) => known.clone(),
+            None => {
+                let name: Name = text.into();
+                self.0.insert(name.clone());
+                name
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(run: &str, cpu: &str, started: &str) -> String {
+        format!(
+            r#"{{"schema":"kiln.sweep/1","kind":"header","run":"{run}","cpu":{{"name":"{cpu}"}},"timer":{{"name":"t","ticks_per_microsecond":2000}},"started":"{started}"}}"#
+        )
+    }
+
+    fn point(run: &str, variant: &str, n: u64, ticks: f64) -> String {
+        format!(
+            r#"{{"kind":"point","run":"{run}","id":"x","kernel":"k.m","variant":"{variant}","strategy":"s","set":{{"unroll":2}},"n":{n},"unit":"limb","state":"measured","ticks":{ticks},"low":{ticks},"high":{ticks},"calls":10,"windows":[100,100,100,200]}}"#
+        )
+    }
+
+    fn load(files: &[&[String]], by_file: bool) -> Model {
+        let mut loader = Loader::new(by_file);
+        for (index, lines) in files.iter().enumerate() {
+            let text = lines.join("\n");
+            loader.read(&format!("f{index}"), Lines::new(text.as_bytes())).unwrap();
+        }
+        loader.finish()
+    }
+
+    fn ticks(model: &Model) -> Vec<f64> {
+        model.points.iter().map(|point| point.ticks).collect()
+    }
+
+    #[test]
+    fn points_find_their_header_wherever_it_stands() {
+        let lines =
+            [point("a", "s.u2", 4, 1.0), point("b", "s.u2", 4, 2.0), header("b", "B", "2"), header("a", "A", "1")];
+        let model = load(&[&lines], false);
+        let labels: Vec<&str> = model.machines.iter().map(|machine| machine.label.as_str()).collect();
+        assert_eq!(labels, ["A", "B"]);
+        assert_eq!(ticks(&model), [1.0, 2.0]);
+        assert_eq!((model.points[1].line, model.points[1].machine), (2, 1));
+        assert!(model.files[0].warnings.is_empty(), "{:?}", model.files);
+        assert_eq!(
+            model.points[0].shape,
+            Some([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0]),
+            "scaled so that the quartile is `ticks`"
+        );
+    }
+
+    #[test]
+    fn the_later_run_wins_and_in_a_run_the_later_line() {
+        let old = [header("a", "A", "2026-01-01"), point("a", "s.u2", 4, 1.0), point("a", "s.u4", 4, 9.0)];
+        let new = [header("b", "A", "2026-01-02"), point("b", "s.u2", 4, 2.0), point("b", "s.u2", 4, 3.0)];
+        for files in [[&old, &new], [&new, &old]] {
+            let model = load(&[files[0], files[1]], false);
+            assert_eq!(ticks(&model), [3.0, 9.0]);
+            assert_eq!(model.files.iter().map(|file| file.replaced).sum::<u64>(), 2);
+            assert_eq!(model.machines.len(), 1);
+        }
+        let model = load(&[&old, &new], true);
+        assert_eq!((ticks(&model), model.machines.len()), (vec![1.0, 9.0, 3.0], 2));
+        assert_eq!(model.machines[1].label, "A, f1");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_counted_and_told() {
+        let foreign = header("c", "C", "3").replace("sweep/1", "sweep/9");
+        let lines = [
+            header("a", "A", "1"),
+            point("a", "s.u2", 4, 1.0),
+            "garbage".to_owned(),
+            foreign,
+            point("c", "s.u2", 4, 5.0),
+            point("lost", "s.u2", 4, 7.0),
+            point("a", "s.u4", 4, 1.0).replace("\"calls\":10", "\"calls\":10,\"units\":10"),
+            point("a", "s.u8", 4, 1.0).replace("\"calls\":10", "\"calls\":10,\"units\":99"),
+        ];
+        let model = load(&[&lines], false);
+        let file = &model.files[0];
+        assert_eq!((file.lines, file.points, file.damaged, file.foreign, file.inconsistent), (8, 5, 2, 1, 1));
+        let said: Vec<(u64, &str)> =
+            file.warnings.iter().map(|warning| (warning.line, warning.what.as_str())).collect();
+        assert_eq!((said[0].0, said[1].0, said[2].0, said[3].0), (3, 4, 8, 0), "{said:?}");
+        assert!(said[3].1.contains("no header of run lost"), "{said:?}");
+        let labels: Vec<&str> = model.machines.iter().map(|machine| machine.label.as_str()).collect();
+        assert_eq!(labels, ["unknown machine", "A"]);
+        assert_eq!(ticks(&model), [7.0, 1.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn many_warnings_are_counted_and_few_are_kept() {
+        let lines = vec!["x".to_owned(); 1000];
+        let model = load(&[&lines], false);
+        assert_eq!((model.files[0].damaged, model.files[0].warnings.len()), (1000, MOST_WARNINGS));
+        assert!(model.points.is_empty() && model.machines.is_empty());
+    }
+
+    #[test]
+    fn machines_with_one_name_are_told_apart() {
+        let with = |run: &str, model: u32| {
+            header(run, "Same", run)
+                .replace("\"name\":\"Same\"", &format!("\"name\":\"Same\",\"family\":6,\"model\":{model}"))
+        };
+        let lines =
+            [with("1", 1), with("2", 2), with("3", 2).replace("\"family\"", "\"stepping\":9,\"family\""), with("4", 1)];
+        let model = load(&[&lines], false);
+        let labels: Vec<&str> = model.machines.iter().map(|machine| machine.label.as_str()).collect();
+        assert_eq!(labels, ["Same", "Same (family 6 model 2)", "Same #2"]);
+    }
+
+    #[test]
+    fn names_are_in_the_order_of_people() {
+        let mut names = ["mulx.u16", "mulx.u2", "mul.u4", "mulx.u02", "mulx", "mulx.u2.o1"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["mul.u4", "mulx", "mulx.u02", "mulx.u2", "mulx.u2.o1", "mulx.u16"]);
+    }
+}

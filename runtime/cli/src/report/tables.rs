@@ -1,0 +1,552 @@
+//! The tables of a report: of the whole, and of a section. Every row with numbers says in which line of which file they stand.
+
+use std::collections::BTreeMap;
+
+use super::model::{Entry, Model, Name, natural};
+use super::scale::{percent, tolerance};
+use super::section::{Atlas, Loser, Section};
+use super::table::{Cell, Table};
+use crate::sweep::record::State;
+
+/// A line is as good as its best from the first value on that is at most so much slower.
+pub const ENOUGH: f64 = 0.01;
+/// Most rows of a table of points.
+const MOST_POINTS: usize = 200;
+/// Most rows of a table of variants.
+const MOST_VARIANTS: usize = 300;
+
+/// Who was measured.
+pub fn machines(model: &Model) -> Table {
+    let mut table = Table::new(&[
+        "machine",
+        "identity",
+        "#cores",
+        "clock",
+        "#ticks/ns",
+        "#runs",
+        "#points",
+        "#drifting",
+        "features",
+    ]);
+    for (index, machine) in model.machines.iter().enumerate() {
+        let runs: Vec<_> = model.runs.iter().filter(|run| run.machine == index && run.points > 0).collect();
+        let points: u64 = runs.iter().map(|run| run.points).sum();
+        let drifting: u64 = runs.iter().map(|run| run.drifting).sum();
+        let cpu = &machine.cpu;
+        let identity = match cpu.vendor.as_str() {
+            "" if cpu.family == 0 => String::new(),
+            vendor => format!("{vendor} {}/{}/{}", cpu.family, cpu.model, cpu.stepping),
+        };
+        table.push(vec![
+            Cell::text(&*machine.label),
+            Cell::text(identity),
+            if cpu.cores > 0 { Cell::count(cpu.cores.into()) } else { Cell::none() },
+            Cell::text(&*machine.timer),
+            Cell::maybe(machine.per_nanosecond),
+            Cell::count(runs.len() as u64),
+            Cell::count(points),
+            Cell::percent(drifting as f64 / points.max(1) as f64),
+            Cell::text(cpu.features.join(" ")),
+        ]);
+    }
+    table
+}
+
+/// The runs, with what may make them differ.
+pub fn runs(model: &Model) -> Table {
+    let mut table = Table::new(&[
+        "run",
+        "machine",
+        "started",
+        "mode",
+        "search",
+        "shard",
+        "#precision",
+        "load",
+        "#points",
+        "#drifting",
+        "specs",
+        "code",
+        "kiln",
+        "command",
+        "line",
+    ]);
+    for run in model.runs.iter().filter(|run| run.points > 0) {
+        let machine = model.machines.get(run.machine).map_or("", |machine| &machine.label);
+        let drifting = Cell::percent(run.drifting as f64 / run.points as f64);
+        let Some(header) = &run.header else {
+            let mut row = vec![Cell::code(&*run.run), Cell::text(machine), Cell::bad("no header")];
+            row.resize(8, Cell::none());
+            row.extend([Cell::count(run.points), drifting]);
+            row.resize(15, Cell::none());
+            table.push(row);
+            continue;
+        };
+        let load = header.load.map(|load| load.map(|one| format!("{one:.2}")).join(" "));
+        table.push(vec![
+            Cell::code(&*run.run),
+            Cell::text(machine),
+            Cell::text(&*header.started),
+            Cell::text(header.mode.word()),
+            Cell::text(header.strategy.word()),
+            Cell::text(header.shard.as_deref().unwrap_or("–")),
+            header.precision.map_or_else(Cell::none, Cell::percent),
+            Cell::text(load.unwrap_or_default()),
+            Cell::count(run.points),
+            drifting,
+            Cell::code(&*header.spec_hash),
+            Cell::code(&*header.code_hash),
+            Cell::text(&*header.kiln),
+            Cell::code(header.command.join(" ")),
+            Cell::code(format!("{}:{}", model.files[run.file].name, run.line)),
+        ]);
+    }
+    table.truncate(MOST_VARIANTS);
+    table.without_empty_columns()
+}
+
+/// The files, with what is wrong in them.
+pub fn files(model: &Model) -> Table {
+    let mut table =
+        Table::new(&["file", "#lines", "#points", "#damaged", "#other schema", "#replaced", "#inconsistent"]);
+    for file in &model.files {
+        let counts = [file.lines, file.points, file.damaged, file.foreign, file.replaced, file.inconsistent];
+        table.push([Cell::code(&*file.path)].into_iter().chain(counts.map(Cell::count)).collect());
+    }
+    table
+}
+
+/// The kernels: what a reader looks for first.
+pub fn contents(sections: &[Section<'_>], within: f64) -> Table {
+    let smallest = format!("#for {} everywhere", tolerance(within));
+    let mut table = Table::new(&["kernel", "#variants", "#machines", "#lengths", &smallest, "#never win"]);
+    for section in sections {
+        let atlas = section.atlas(&[within]);
+        table.push(vec![
+            Cell::code(section.title()),
+            Cell::count(section.variants() as u64),
+            Cell::count(section.machines.len() as u64),
+            Cell::count(section.sizes.len() as u64),
+            Cell::count(atlas.first().map_or(0, |atlas| atlas.variants.len()) as u64),
+            Cell::count(section.losers().len() as u64),
+        ]);
+    }
+    table
+}
+
+/// `n = 64`, or with the machine if there are several.
+fn place_cells(section: &Section<'_>, machine: u32, n: u64) -> [Cell; 2] {
+    let label = &section.model.machines[machine as usize].label;
+    let machine = if section.model.machines.len() > 1 { Cell::text(&**label) } else { Cell::none() };
+    [machine, Cell::count(n)]
+}
+
+/// The fastest at each place.
+pub fn winners(section: &Section<'_>) -> Table {
+    let unit = format!("#ticks/{}", section.unit);
+    let mut table = Table::new(&[
+        "machine",
+        "#n",
+        "fastest",
+        &unit,
+        "#low",
+        "#high",
+        "#not to be told apart",
+        "next strategy",
+        "#is slower by",
+        "#times the limit",
+        "line",
+    ]);
+    for place in &section.places {
+        let best = section.best(place);
+        let own = section.variant(best);
+        let near = section.timed(place).filter(|point| point.variant != best.variant && point.low <= best.high).count();
+        let others = section.timed(place).filter(|point| section.variant(point).strategy != own.strategy);
+        let next = others.min_by(|a, b| a.ticks.total_cmp(&b.ticks));
+        let mut row = place_cells(section, place.machine, place.n).to_vec();
+        row.extend([
+            Cell::code(&*own.name),
+            Cell::figure(best.ticks),
+            Cell::figure(best.low),
+            Cell::figure(best.high),
+            Cell::count(near as u64),
+            next.map_or_else(Cell::none, |next| Cell::code(&*section.variant(next).name)),
+            next.map_or_else(Cell::none, |next| Cell::percent(next.ticks / best.ticks - 1.0)),
+            place.limit.map_or_else(Cell::none, |limit| Cell::figure(best.ticks / limit)),
+            Cell::code(section.source(best)),
+        ]);
+        table.push(row);
+    }
+    table.without_empty_columns()
+}
+
+/// What the parameter of the axis buys: for each line where it begins, where its best is, and from where on more of it buys
+/// nothing.
+pub fn gains(section: &Section<'_>) -> Table {
+    let Some(axis) = &section.axis else { return Table::default() };
+    let enough = format!("#enough (within {})", tolerance(ENOUGH));
+    let best = format!("#best {axis}");
+    let least = format!("#least {axis}");
+    let unit = format!("#ticks/{} there", section.unit);
+    let mut table = Table::new(&[
+        "machine",
+        "#n",
+        "strategy",
+        &least,
+        &unit,
+        &best,
+        &unit,
+        "#gain",
+        &enough,
+        "#bytes there",
+        "#bytes at best",
+        "line",
+    ]);
+    for place in &section.places {
+        for strategy in &section.strategies {
+            let line = section.line(place, strategy);
+            let (Some((least, first)), true) = (line.first(), line.len() > 1) else { continue };
+            let Some((x, best)) = line.iter().min_by(|a, b| a.1.ticks.total_cmp(&b.1.ticks)) else { continue };
+            let enough = line.iter().find(|(_, point)| point.ticks <= best.ticks * (1.0 + ENOUGH)).unwrap_or(&line[0]);
+            let mut row = place_cells(section, place.machine, place.n).to_vec();
+            row.extend([
+                Cell::text(&**strategy),
+                Cell::value(*least),
+                Cell::figure(first.ticks),
+                Cell::value(*x),
+                Cell::figure(best.ticks),
+                Cell::percent(first.ticks / best.ticks - 1.0),
+                Cell::value(enough.0),
+                enough.1.known.bytes.map_or_else(Cell::none, |bytes| Cell::count(bytes.into())),
+                best.known.bytes.map_or_else(Cell::none, |bytes| Cell::count(bytes.into())),
+                Cell::code(section.source(best)),
+            ]);
+            table.push(row);
+        }
+    }
+    table.truncate(MOST_POINTS);
+    table.without_empty_columns()
+}
+
+/// The model's errors, for each machine and strategy.
+pub fn model_errors(section: &Section<'_>) -> Table {
+    let mut table = Table::new(&[
+        "machine",
+        "strategy",
+        "#points",
+        "#median error",
+        "#median size of error",
+        "#worst error",
+        "worst at",
+        "#rank correlation",
+        "#faster than the bound",
+        "line",
+    ]);
+    type Group<'a> = Vec<(&'a Entry, f64)>;
+    let mut groups: BTreeMap<(u32, &Name), Group<'_>> = BTreeMap::new();
+    let mut broken: BTreeMap<(u32, &Name), u64> = BTreeMap::new();
+    for point in section.points.iter().filter(|point| point.is_timed()) {
+        let key = (point.machine, &section.variant(point).strategy);
+        if let Some(predicted) = point.known.predicted.filter(|predicted| *predicted > 0.0) {
+            groups.entry(key).or_default().push((point, f64::from(predicted)));
+        }
+        if point.known.bound.is_some_and(|bound| point.high < f64::from(bound) * 0.999) {
+            *broken.entry(key).or_default() += 1;
+        }
+    }
+    for ((machine, strategy), points) in groups {
+        let error = |(point, predicted): &(&Entry, f64)| point.ticks / predicted - 1.0;
+        let mut errors: Vec<f64> = points.iter().map(error).collect();
+        let Some(worst) = points.iter().max_by(|a, b| error(a).abs().total_cmp(&error(b).abs())) else { continue };
+        let signed = median(&mut errors);
+        errors.iter_mut().for_each(|error| *error = error.abs());
+        let size = median(&mut errors);
+        let [machine_cell, _] = place_cells(section, machine, 0);
+        table.push(vec![
+            machine_cell,
+            Cell::text(&**strategy),
+            Cell::count(points.len() as u64),
+            Cell::change(signed),
+            Cell::percent(size),
+            Cell::change(error(worst)),
+            Cell::code(format!("{}, n = {}", section.variant(worst.0).name, worst.0.n)),
+            rank_correlation(&points).map_or_else(Cell::none, Cell::figure),
+            Cell::count(broken.get(&(machine, strategy)).copied().unwrap_or(0)),
+            Cell::code(section.source(worst.0)),
+        ]);
+    }
+    table.without_empty_columns()
+}
+
+fn median(numbers: &mut [f64]) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    match numbers.len() {
+        0 => f64::NAN,
+        even if even.is_multiple_of(2) => (numbers[middle - 1] + numbers[middle]) / 2.0,
+        _ => numbers[middle],
+    }
+}
+
+/// Spearman's: whether the model puts points in the right order, whatever its numbers are.
+fn rank_correlation(points: &[(&Entry, f64)]) -> Option<f64> {
+    let ranks = |value: &dyn Fn(&(&Entry, f64)) -> f64| {
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        order.sort_by(|&a, &b| value(&points[a]).total_cmp(&value(&points[b])));
+        let mut ranks = vec![0.0; points.len()];
+        let mut before = 0;
+        for equal in order.chunk_by(|&a, &b| value(&points[a]) == value(&points[b])) {
+            let rank = before as f64 + (equal.len() as f64 - 1.0) / 2.0;
+            equal.iter().for_each(|&index| ranks[index] = rank);
+            before += equal.len();
+        }
+        ranks
+    };
+    let (measured, predicted) = (ranks(&|(point, _)| point.ticks), ranks(&|(_, predicted)| *predicted));
+    let mean = (points.len() as f64 - 1.0) / 2.0;
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
+    let spread = (product(&measured, &measured) * product(&predicted, &predicted)).sqrt();
+    (points.len() > 2 && spread > 0.0).then(|| product(&measured, &predicted) / spread)
+}
+
+/// What each machine's choice costs on the others: at each length the fastest of one machine, timed on another.
+pub fn borrowed(section: &Section<'_>) -> Table {
+    let model = section.model;
+    let labels: Vec<String> =
+        section.machines.iter().map(|&machine| format!("#on {}", model.machines[machine as usize].label)).collect();
+    let heads: Vec<&str> = ["choice of"].into_iter().chain(labels.iter().map(String::as_str)).collect();
+    let mut table = Table::new(&heads);
+    for &owner in &section.machines {
+        let mut row = vec![Cell::text(&*model.machines[owner as usize].label)];
+        for &user in &section.machines {
+            let logs = section.sizes.iter().filter_map(|&n| {
+                let choice = section.best(section.place(owner, n)?).variant;
+                let there = section.place(user, n)?;
+                let point = section.timed(there).find(|point| point.variant == choice)?;
+                Some((point.ticks / section.best(there).ticks).ln())
+            });
+            let logs: Vec<f64> = logs.collect();
+            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+            row.push(Cell::change(mean.exp() - 1.0));
+        }
+        table.push(row);
+    }
+    table
+}
+
+/// The fewest variants that are good enough everywhere.
+pub fn atlas(section: &Section<'_>, atlas: &Atlas) -> Table {
+    let mut table = Table::new(&["variant", "#places", "where", "#worst there", "#bytes", "line"]);
+    for (variant, places) in &atlas.variants {
+        let mut worst: Option<(&Entry, f64)> = None;
+        for &place in places {
+            let place = &section.places[place];
+            if let Some(point) = section.timed(place).find(|point| point.variant == *variant) {
+                let ratio = point.ticks / section.best(place).ticks - 1.0;
+                if worst.is_none_or(|(_, most)| ratio > most) {
+                    worst = Some((point, ratio));
+                }
+            }
+        }
+        table.push(vec![
+            Cell::code(&*section.model.variants[*variant as usize].name),
+            Cell::count(places.len() as u64),
+            Cell::text(where_(section, places)),
+            worst.map_or_else(Cell::none, |(_, ratio)| Cell::percent(ratio)),
+            worst.and_then(|(point, _)| point.known.bytes).map_or_else(Cell::none, |bytes| Cell::count(bytes.into())),
+            worst.map_or_else(Cell::none, |(point, _)| Cell::code(section.source(point))),
+        ]);
+    }
+    table.without_empty_columns()
+}
+
+/// Places in words: the lengths, by machine if there are several.
+fn where_(section: &Section<'_>, places: &[usize]) -> String {
+    if places.len() == section.places.len() {
+        return "everywhere".to_owned();
+    }
+    let mut by_machine: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for &place in places {
+        let place = &section.places[place];
+        by_machine.entry(place.machine).or_default().push(place.n.to_string());
+    }
+    let parts = by_machine.into_iter().map(|(machine, lengths)| {
+        let lengths = format!("n = {}", lengths.join(", "));
+        if section.machines.len() > 1 {
+            format!("{}: {lengths}", section.model.machines[machine as usize].label)
+        } else {
+            lengths
+        }
+    });
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// How sure it is that there are no fewer.
+pub fn atlas_words(atlas: &Atlas) -> String {
+    let count = atlas.variants.len();
+    if atlas.is_smallest() {
+        format!("{count}, and no fewer can do")
+    } else {
+        format!("{count}; at least {} are needed (greedy: the search for fewer was given up)", atlas.at_least)
+    }
+}
+
+/// Variants that never win.
+pub fn losers(section: &Section<'_>, losers: &[Loser]) -> Table {
+    let mut table = Table::new(&[
+        "variant",
+        "strategy",
+        "#closest to the best",
+        "machine",
+        "#n",
+        "#places measured",
+        "#bytes",
+        "line",
+    ]);
+    for loser in losers {
+        let variant = &section.model.variants[loser.variant as usize];
+        let point = &section.points[loser.closest];
+        let [machine, n] = place_cells(section, point.machine, point.n);
+        table.push(vec![
+            Cell::code(&*variant.name),
+            Cell::text(&*variant.strategy),
+            Cell::change(loser.ratio - 1.0),
+            machine,
+            n,
+            Cell::count(loser.places as u64),
+            point.known.bytes.map_or_else(Cell::none, |bytes| Cell::count(bytes.into())),
+            Cell::code(section.source(point)),
+        ]);
+    }
+    table.truncate(MOST_VARIANTS);
+    table.without_empty_columns()
+}
+
+/// The points, those nearest to the best of their place first.
+pub fn points(section: &Section<'_>) -> Table {
+    let unit = format!("#ticks/{}", section.unit);
+    let mut table = Table::new(&[
+        "machine",
+        "#n",
+        "variant",
+        &unit,
+        "#low",
+        "#high",
+        "#above the best",
+        "#instructions",
+        "#bytes",
+        "#spills",
+        "#critical path",
+        "#bound",
+        "#predicted",
+        "#windows",
+        "state",
+        "line",
+    ]);
+    let mut ranked: Vec<(f64, &Entry)> = Vec::new();
+    for place in &section.places {
+        let best = section.best(place).ticks;
+        ranked.extend(section.timed(place).map(|point| (point.ticks / best, point)));
+    }
+    // The sort is stable: equally near ones stay in the order of machines, lengths and names.
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+    table.left_out = ranked.len().saturating_sub(MOST_POINTS);
+    for (ratio, point) in ranked.into_iter().take(MOST_POINTS) {
+        let known = &point.known;
+        let whole = |number: Option<u32>| number.map_or_else(Cell::none, |number| Cell::count(number.into()));
+        let mut row = place_cells(section, point.machine, point.n).to_vec();
+        row.extend([
+            Cell::code(&*section.variant(point).name),
+            Cell::figure(point.ticks),
+            Cell::figure(point.low),
+            Cell::figure(point.high),
+            Cell::change(ratio - 1.0),
+            whole(known.instructions),
+            whole(known.bytes),
+            whole(known.spills),
+            Cell::maybe(known.critical_path),
+            Cell::maybe(known.bound),
+            Cell::maybe(known.predicted),
+            Cell::count(point.windows.into()),
+            if point.state == State::Imprecise { Cell::bad("imprecise") } else { Cell::text(point.state.word()) },
+            Cell::code(section.source(point)),
+        ]);
+        table.push(row);
+    }
+    table.without_empty_columns()
+}
+
+/// Points without a time: each reason once.
+pub fn missing(section: &Section<'_>) -> Table {
+    let mut reasons: BTreeMap<(State, &str), (u64, &Entry)> = BTreeMap::new();
+    for point in section.points.iter().filter(|point| !point.is_timed()) {
+        let why = point.why.as_deref().unwrap_or("no reason is given");
+        reasons.entry((point.state, why)).or_insert((0, point)).0 += 1;
+    }
+    let mut table = Table::new(&["state", "why", "#points", "such as", "line"]);
+    for ((state, why), (count, first)) in reasons {
+        table.push(vec![
+            if state == State::Failed { Cell::bad(state.word()) } else { Cell::text(state.word()) },
+            Cell::text(why),
+            Cell::count(count),
+            Cell::code(format!("{}, n = {}", section.variant(first).name, first.n)),
+            Cell::code(section.source(first)),
+        ]);
+    }
+    table.truncate(MOST_VARIANTS);
+    table
+}
+
+/// What the winners say, in one sentence for each machine: how many ways win, and how far the best other strategy is behind.
+pub fn verdicts(section: &Section<'_>) -> Vec<String> {
+    let mut verdicts = Vec::new();
+    for &machine in &section.machines {
+        let mut wins: BTreeMap<&Name, Vec<u64>> = BTreeMap::new();
+        for place in section.places.iter().filter(|place| place.machine == machine) {
+            wins.entry(&section.variant(section.best(place)).strategy).or_default().push(place.n);
+        }
+        let mut wins: Vec<(&Name, Vec<u64>)> = wins.into_iter().collect();
+        wins.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| natural(a.0, b.0)));
+        let all = section.places.iter().filter(|place| place.machine == machine).count();
+        let part = |(strategy, lengths): &(&Name, Vec<u64>)| {
+            if lengths.len() == all {
+                return format!("{strategy} is fastest at every length");
+            }
+            let lengths: Vec<String> = lengths.iter().map(ToString::to_string).collect();
+            format!("{strategy} at n = {}", lengths.join(", "))
+        };
+        let text = wins.iter().map(part).collect::<Vec<_>>().join("; ");
+        let several = section.model.machines.len() > 1;
+        let label = &section.model.machines[machine as usize].label;
+        let text = if wins.len() > 1 { format!("fastest: {text}") } else { text };
+        verdicts.push(if several { format!("{label}: {text}.") } else { format!("{text}.") });
+    }
+    verdicts
+}
+
+/// What is doubtful about the whole, in sentences.
+pub fn doubts(model: &Model) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let headers = || model.runs.iter().filter(|run| run.points > 0).filter_map(|run| run.header.as_ref());
+    let several = |value: fn(&crate::sweep::record::Header) -> &str| {
+        headers().map(value).collect::<std::collections::BTreeSet<_>>().len() > 1
+    };
+    if several(|header| &header.spec_hash) || several(|header| &header.code_hash) {
+        doubts.push(
+            "The runs were made with different specs or different code: a variant of one name may be another one."
+                .to_owned(),
+        );
+    }
+    let busy = headers().filter(|header| header.load.is_some_and(|load| load[0] > 0.5)).count();
+    if busy > 0 {
+        doubts.push(format!("The load was above 0.5 when {busy} of the runs began."));
+    }
+    let (points, drifting) = model.runs.iter().fold((0, 0), |sum, run| (sum.0 + run.points, sum.1 + run.drifting));
+    if drifting * 20 > points {
+        let share = percent(drifting as f64 / points as f64);
+        doubts.push(format!(
+            "The windows of {share} of the points drift: their intervals say how it was during the run, and another run may differ by more."
+        ));
+    }
+    doubts
+}
