@@ -189,6 +189,8 @@ unsafe extern "sysv64" fn enter(frame: *mut Frame) {
         "3:",
         "frstor [rdi + {x87_before}]",
         "ldmxcsr [rdi + {mxcsr_in}]",
+        // What the machine keeps of it: a simulator (valgrind) may have no flush-to-zero.
+        "stmxcsr [rdi + {mxcsr_in}]",
         "cld",
         "cmp dword ptr [rdi + {avx}], 0",
         "je 4f",

@@ -51,7 +51,8 @@
 //! ([`Aes::choice`] tells the outcome and why); a key keeps what it was made for.
 //!
 //! # In place, and from one buffer to another
-//! Each operation is there twice: on one `&mut [u8]`, and from a `&[u8]` to a `&mut [u8]`, which cannot overlap.
+//! Each operation is there twice: on one `&mut [u8]`, and from a `&[u8]` to a `&mut [u8]`, which cannot overlap. Whoever has data to
+//! be moved within one buffer, by less than their length, moves them first (`copy_within`) and works in place.
 //!
 //! # Secrets
 //! Keys, data and the chain of CBC are secret, lengths and counters are not: no branch, address or instruction of variable time

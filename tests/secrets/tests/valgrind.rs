@@ -1,0 +1,104 @@
+//! Does code branch on a secret, or read an address that depends on one? The program `kiln-secrets` runs under valgrind with its
+//! secrets marked undefined; built as this test is, so that `cargo test --release -p kiln-secrets` asks it of release code.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::process::{Command, Output};
+
+#[path = "../../src/tools.rs"]
+#[allow(dead_code, reason = "the other tests use the rest")]
+mod tools;
+
+/// What a case said, and whether nothing leaked; `None` if valgrind is not there. Kernels are those that the CPU file prefers.
+fn run(case: &str) -> Option<(String, bool)> {
+    run_tuned(case, "static")
+}
+
+/// The same, with a value of `KILN_TUNE`.
+fn run_tuned(case: &str, tune: &str) -> Option<(String, bool)> {
+    if !tools::found(&["valgrind"], 1) {
+        return None;
+    }
+    let mut command = Command::new("valgrind");
+    // Every error counts, however often it was seen.
+    command.args(["--quiet", "--error-exitcode=99", "--error-limit=no", env!("CARGO_BIN_EXE_kiln-secrets"), case]);
+    // A simulator is slow: kernels are verified as long as it takes, and not raced.
+    command.env("KILN_TUNE", tune).env("KILN_BUDGET_MS", "3600000").env("KILN_FEATURES", "-vaes");
+    for variable in ["KILN_FORCE", "KILN_DENY", "KILN_SPECS", "KILN_MACHINE_CODE"] {
+        command.env_remove(variable);
+    }
+    let Output { status, stdout, stderr } = command.output().expect("valgrind runs");
+    let (said, errors) = (String::from_utf8_lossy(&stdout).into_owned(), String::from_utf8_lossy(&stderr));
+    println!("{case}:\n{said}");
+    let clean = match status.code() {
+        Some(0) => true,
+        // Its own count, and then valgrind's.
+        Some(1 | 99) => false,
+        _ => panic!("{case}: {status}\n{said}\n{errors}"),
+    };
+    assert_eq!(clean, said.contains("\n0 leaks, 0 errors\n"), "{case}: {status}\n{said}\n{errors}");
+    if !clean {
+        println!("{}", errors.lines().take(60).collect::<Vec<_>>().join("\n"));
+    }
+    Some((said, clean))
+}
+
+/// The number of lines that begin so.
+fn lines(said: &str, start: &str) -> usize {
+    said.lines().filter(|line| line.starts_with(start)).count()
+}
+
+/// What valgrind has no instructions for is left out, said, and nothing else.
+fn left_out(said: &str, features: &[&str]) {
+    for line in said.lines().filter_map(|line| line.strip_prefix("left out: ")) {
+        assert!(features.iter().any(|feature| line.ends_with(&format!("no {feature}"))), "left out: {line}");
+        println!("skipped {line} under valgrind");
+    }
+}
+
+#[test]
+fn no_variant_of_aes_leaks() {
+    let Some((said, clean)) = run("variants:aes") else { return };
+    assert!(clean, "{said}");
+    left_out(&said, &["vaes"]);
+    assert_eq!((lines(&said, "run: "), said.contains("of aesni")), (2, true), "portable and aesni");
+}
+
+#[test]
+fn no_variant_of_limbs_leaks() {
+    let Some((said, clean)) = run("variants:limb") else { return };
+    assert!(clean, "{said}");
+    left_out(&said, &["adx"]);
+    assert!(
+        ["portable", "mul", "mulx", "sse2_mmx"].iter().all(|word| said.contains(&format!("of {word}\n"))),
+        "{said}"
+    );
+}
+
+#[test]
+fn no_mode_leaks() {
+    let Some((said, clean)) = run("modes") else { return };
+    assert!(clean, "{said}");
+    // Both bundles were at work, and the reference, which reads tables, was not.
+    let served = |word: &str| said.lines().any(|line| line.starts_with("served by ") && line.contains(word));
+    assert!(served("/aesni.") && served("_sliced.") && !served("/reference"), "{said}");
+}
+
+#[test]
+fn no_mode_leaks_in_portable_code() {
+    let Some((said, clean)) = run_tuned("modes", "off") else { return };
+    assert!(clean, "{said}");
+    let all = lines(&said, "served by ");
+    let portable = said.lines().filter(|line| line.starts_with("served by ") && line.contains("/portable")).count();
+    assert!(all == portable && all > 0, "{said}");
+}
+
+#[test]
+fn what_leaks_is_found() {
+    for control in ["branch", "table", "reference"] {
+        let Some((said, clean)) = run(&format!("control:{control}")) else { return };
+        assert!(!clean && said.contains(&format!("leak: {control} (")), "{control} leaks, unseen: {said}");
+    }
+    // And what only looks so is not.
+    let Some((said, clean)) = run("control:scan") else { return };
+    assert!(clean, "{said}");
+}
