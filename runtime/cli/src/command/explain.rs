@@ -1,5 +1,8 @@
 //! `kiln explain`: what a program that uses the library would do here, and why.
 
+use std::time::Duration;
+
+use kiln::aes::{Aes128, Aes192, Aes256, Bundle, Choice};
 use kiln_kernels::catalogue::Kernel;
 use kiln_runtime::dispatch::Runtime;
 use kiln_runtime::explain::CaseReport;
@@ -25,6 +28,50 @@ struct Document {
     overrides: Vec<Override>,
     ignored: Vec<Override>,
     kernels: Vec<CaseReport>,
+    /// What new keys are made for, for the primitives whose kernels were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bundles: Vec<BundleReport>,
+}
+
+/// A choice between bundles of kernels: made on the whole primitive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct BundleReport {
+    primitive: &'static str,
+    chosen: String,
+    reason: String,
+    /// Nanoseconds of each bundle for the same work, if they were measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    times: Vec<(String, u64)>,
+}
+
+impl BundleReport {
+    /// Those of the primitives that some of these kernels belong to.
+    fn of(kernels: &[Lineup]) -> Vec<BundleReport> {
+        let asked = |primitive: &str| {
+            kernels.iter().any(|lineup| lineup.kernel.name.split(['.', '_']).next() == Some(primitive))
+        };
+        let choices: [(&'static str, fn() -> Choice); 3] =
+            [("aes128", Aes128::choice), ("aes192", Aes192::choice), ("aes256", Aes256::choice)];
+        choices
+            .into_iter()
+            .filter(|(primitive, _)| asked(primitive))
+            .map(|(name, choice)| report(name, choice()))
+            .collect()
+    }
+}
+
+fn report(primitive: &'static str, choice: Choice) -> BundleReport {
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let times = choice.times.iter().flat_map(|times| {
+        [(Bundle::Instructions, times.instructions), (Bundle::Sliced, times.sliced)]
+            .map(|(bundle, time)| (bundle.to_string(), nanoseconds(time)))
+    });
+    BundleReport {
+        primitive,
+        chosen: choice.bundle.to_string(),
+        reason: choice.reason.to_string(),
+        times: times.collect(),
+    }
 }
 
 /// A variable and what it says, or what is wrong with it.
@@ -62,6 +109,7 @@ pub fn run(context: &Context<'_>, words: &[String]) -> Result<bool, Failure> {
             runtime.tune(kernel, lineup.made.clone(), Some(budget / KERNEL_SHARE), &mut |_| ());
         }
     }
+    let bundles = BundleReport::of(&lineups);
     let mut decided = runtime.explain();
     let document = Document {
         schema: "kiln.explain/1",
@@ -72,6 +120,7 @@ pub fn run(context: &Context<'_>, words: &[String]) -> Result<bool, Failure> {
         overrides: in_force(&context.settings),
         ignored,
         kernels: lineups.iter().flat_map(|lineup| decided.remove(lineup.kernel.name).unwrap_or_default()).collect(),
+        bundles,
         cpu: Identity::of(&cpu),
     };
     context.print(&document, |canvas| draw(&document, canvas))?;
@@ -155,18 +204,36 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
         let ignored = line("ignored", &format!("{}: {}", one.variable, one.what));
         text += &ignored.replacen("ignored", &canvas.paint(Tone::Bad, "ignored"), 1);
     }
+    for bundle in &document.bundles {
+        let times = bundle.times.iter().map(|(name, time)| format!("{name} {:.2} us", *time as f64 / 1000.0));
+        let times: Vec<String> = times.collect();
+        let times = if times.is_empty() { String::new() } else { format!(" ({})", times.join(", ")) };
+        let words = format!("{} uses {}, because {}{times}", bundle.primitive, bundle.chosen, bundle.reason);
+        text += &line("bundle", &words);
+    }
     text + &tables::explain(&document.kernels, document.unit, canvas)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kiln::aes::{Reason, Times};
     use std::ffi::OsString;
 
     fn settings(variables: &'static [(&str, &str)]) -> Settings {
         Settings::from_variables(false, &|name| {
             variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| OsString::from(value))
         })
+    }
+
+    #[test]
+    fn a_bundle_is_reported_with_its_times() {
+        let times = Times { instructions: Duration::from_nanos(120), sliced: Duration::from_nanos(4000) };
+        let choice = Choice { bundle: Bundle::Instructions, reason: Reason::Fastest, times: Some(times) };
+        let found = report("aes128", choice);
+        assert_eq!((found.chosen.as_str(), found.reason.as_str()), ("instructions", "fastest"));
+        assert_eq!(found.times, [("instructions".to_owned(), 120), ("sliced".to_owned(), 4000)]);
+        assert_eq!(report("aes128", Choice { times: None, ..choice }).times, []);
     }
 
     #[test]

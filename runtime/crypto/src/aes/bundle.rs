@@ -10,6 +10,8 @@ use cipher::array::Array;
 use kiln_kernels::catalogue::Origin;
 use kiln_runtime::candidate::Candidate;
 use kiln_runtime::detect;
+use kiln_runtime::dispatch::Runtime;
+use kiln_runtime::explain::State;
 use kiln_runtime::settings::{Settings, TuneMode};
 
 use super::Aes;
@@ -154,14 +156,20 @@ fn likely<S: Size>() -> Choice {
     Choice::unmeasured(bundle, Reason::Undecided)
 }
 
-/// Whether some code with AES instructions may be used here.
+/// Whether some code with AES instructions may be used here, and was not found wrong.
 fn has_instructions<S: Size>() -> bool {
     let cpu = detect::native().without(Settings::global().removed_features);
     let kernel = S::ecb_encrypt().kernel();
+    let decided = Runtime::global().explain().remove(kernel.name).unwrap_or_default();
+    let quarantined = |name: &str| {
+        let mut reports = decided.iter().flat_map(|case| &case.candidates);
+        reports.any(|report| report.variant == name && report.state == State::Quarantined)
+    };
     let denied = |name: &str| Settings::global().deny.iter().any(|glob| glob.matches(name));
     kernel.variants.iter().any(|variant| {
         variant.origin != Origin::Portable
             && !denied(variant.name)
+            && !quarantined(variant.name)
             && Candidate::shipped(variant).eligible(kernel, cpu.cpu()).is_ok()
     })
 }

@@ -74,7 +74,7 @@ mod kernels;
 #[forbid(unsafe_code)]
 mod key;
 
-pub use bundle::{Bundle, Choice, Reason};
+pub use bundle::{Bundle, Choice, Reason, Times};
 pub use key::{Aes, Aes128, Aes192, Aes256, Cipher};
 
 /// The sizes of a key, by which [`Aes`] is generic.
