@@ -47,10 +47,16 @@ fn lines(said: &str, start: &str) -> usize {
     said.lines().filter(|line| line.starts_with(start)).count()
 }
 
-/// What valgrind has no instructions for is left out, said, and nothing else.
-fn left_out(said: &str, features: &[&str]) {
+/// Whether the CPU has a feature, whatever valgrind makes of it.
+fn cpu_has(feature: &str) -> bool {
+    kiln_runtime::detect::native().cpu().features.to_string().split(',').any(|own| own == feature)
+}
+
+/// What the CPU or valgrind has no instructions for is left out, and said; of valgrind it is known what that is.
+fn left_out(said: &str, unknown_to_valgrind: &[&str]) {
     for line in said.lines().filter_map(|line| line.strip_prefix("left out: ")) {
-        assert!(features.iter().any(|feature| line.ends_with(&format!("no {feature}"))), "left out: {line}");
+        let (_, feature) = line.rsplit_once(": no ").expect("a reason");
+        assert!(unknown_to_valgrind.contains(&feature) || !cpu_has(feature), "left out: {line}");
         println!("skipped {line} under valgrind");
     }
 }
@@ -60,7 +66,7 @@ fn no_variant_of_aes_leaks() {
     let Some((said, clean)) = run("variants:aes") else { return };
     assert!(clean, "{said}");
     left_out(&said, &["vaes"]);
-    assert_eq!((lines(&said, "run: "), said.contains("of aesni")), (2, true), "portable and aesni");
+    assert!(said.contains(" of portable\n") && said.contains(" of aesni\n") == cpu_has("aes"), "{said}");
 }
 
 #[test]
@@ -80,7 +86,7 @@ fn no_mode_leaks() {
     assert!(clean, "{said}");
     // Both bundles were at work, and the reference, which reads tables, was not.
     let served = |word: &str| said.lines().any(|line| line.starts_with("served by ") && line.contains(word));
-    assert!(served("/aesni.") && served("_sliced.") && !served("/reference"), "{said}");
+    assert!(served("/aesni.") == cpu_has("aes") && served("_sliced.") && !served("/reference"), "{said}");
 }
 
 #[test]
