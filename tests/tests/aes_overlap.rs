@@ -1,6 +1,7 @@
 //! Does every native variant of AES leave the whole arena of `vectors/aes/overlap.jsonl` as it must be, in place and apart?
 //!
-//! Rows whose buffers overlap partly are outside the contracts of kernels: whoever takes slices refuses them.
+//! Rows whose buffers overlap partly are outside the contracts of kernels, and cannot be passed to `kiln::aes` in safe Rust: its
+//! tests move the data first.
 
 use kiln_runtime::detect::native;
 use kiln_tests::aes_rows::{Way, hex, keys_for, mode_of, rows, text};

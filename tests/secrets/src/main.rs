@@ -2,8 +2,9 @@
 //! address that depends on one, and ends with 1 if something does. See `tests/valgrind.rs`.
 
 #[cfg(not(target_arch = "x86_64"))]
-fn main() {
-    unimplemented!("requests to valgrind are written for x86-64");
+fn main() -> std::process::ExitCode {
+    eprintln!("kiln-secrets: requests to valgrind are written for x86-64");
+    2.into()
 }
 
 #[cfg(target_arch = "x86_64")]
