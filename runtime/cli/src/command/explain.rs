@@ -50,13 +50,15 @@ impl BundleReport {
         let asked = |primitive: &str| {
             kernels.iter().any(|lineup| lineup.kernel.name.split(['.', '_']).next() == Some(primitive))
         };
-        let choices: [(&'static str, fn() -> Choice); 3] =
-            [("aes128", Aes128::choice), ("aes192", Aes192::choice), ("aes256", Aes256::choice)];
-        choices
-            .into_iter()
-            .filter(|(primitive, _)| asked(primitive))
-            .map(|(name, choice)| report(name, choice()))
-            .collect()
+        let mut found = Vec::new();
+        for (primitive, choice) in
+            [("aes128", Aes128::choice as fn() -> Choice), ("aes192", Aes192::choice), ("aes256", Aes256::choice)]
+        {
+            if asked(primitive) {
+                found.push(report(primitive, choice()));
+            }
+        }
+        found
     }
 }
 
