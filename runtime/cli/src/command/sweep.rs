@@ -23,12 +23,12 @@ use crate::Context;
 use crate::args::{Shard, SweepOptions};
 use crate::command::specs;
 use crate::failure::Failure;
-use crate::names::select;
+use crate::names::{nearest, select};
 use crate::progress::Progress;
 use crate::sweep::engine::{Effort, Engine, Setup};
 use crate::sweep::record::{Header, Mode, QUANTILE, Record, Search, State};
 use crate::sweep::search::{Cell, Neighbourhood, halve, sample};
-use crate::sweep::set::Set;
+use crate::sweep::set::{STRATEGY, Set};
 use crate::sweep::space::{Space, keys, settings};
 use crate::sweep::store::{Recorded, Store};
 use header::{header, run_id};
@@ -38,6 +38,9 @@ use summary::{draw, summary};
 const LEVEL: f64 = 0.95;
 /// Fewest and most windows of a point.
 const WINDOWS: (usize, usize) = (24, 1024);
+/// What is different when calls are cold, since emptying the caches takes hundreds of times as long as a call: windows are so
+/// many times shorter, and there are fewer.
+const COLD: (u64, (usize, usize)) = (16, (24, 256));
 /// Windows of a first look, which is the fewest that has an interval, and a few for luck.
 const GLANCE: usize = 16;
 /// Points of a kernel and length that are measured in full at the end of a halving.
@@ -52,11 +55,20 @@ pub fn run(context: &Context<'_>, options: &SweepOptions) -> Result<bool, Failur
     let provider = specs(context)?;
     let shipped: Vec<&'static Kernel> = kiln_kernels::kernels().collect();
     let kernels = select(&shipped, |kernel| kernel.name, &options.kernels)?;
-    known_keys(&provider, &kernels, &options.sets)?;
+    known_words(&provider, &kernels, &options.sets)?;
     let mut spaces = Vec::new();
+    let mut without = None;
     for kernel in &kernels {
         let kernel = provider.kernel(kernel).map_err(|problems| context.refused(problems))?;
-        spaces.push(Space::of(&provider, kernel, &options.sets)?);
+        match Space::of(&provider, kernel, &options.sets) {
+            Ok(space) => spaces.push(space),
+            // Another of the kernels may have the strategy.
+            Err(failure @ Failure::UnknownStrategy { .. }) => drop(without.get_or_insert(failure)),
+            Err(failure) => return Err(failure),
+        }
+    }
+    if let (true, Some(failure)) = (spaces.is_empty(), without) {
+        return Err(failure);
     }
     let plans: Vec<Vec<Plan<'_>>> = spaces.iter().map(Space::plans).collect::<Result<_, _>>()?;
     let cells = cells(&spaces, &plans, options)?;
@@ -72,14 +84,10 @@ pub fn run(context: &Context<'_>, options: &SweepOptions) -> Result<bool, Failur
     let run = run_id(&clock);
     let header = header(&provider, &cpu, &clock, options, &run);
     continues(context, &recorded, &header)?;
-    let goal = Goal {
-        precision: options.precision,
-        level: LEVEL,
-        quantile: QUANTILE,
-        windows: WINDOWS,
-        window: Rules::new(clock.microsecond(), clock.step(), 0).window,
-        seed: options.seed,
-    };
+    let window = Rules::new(clock.microsecond(), clock.step(), 0).window;
+    let (window, windows) = if options.mode == Mode::Cold { (window / COLD.0, COLD.1) } else { (window, WINDOWS) };
+    let goal =
+        Goal { precision: options.precision, level: LEVEL, quantile: QUANTILE, windows, window, seed: options.seed };
     let setup = Setup {
         context,
         model: provider.cpu_file(&cpu).or(provider.specs().cpu("generic")).map_or(CostModel::generic(), cost_model),
@@ -129,14 +137,23 @@ fn agree(options: &SweepOptions) -> Result<(), Failure> {
     }
 }
 
-/// Every key is one that some strategy has.
-fn known_keys(provider: &Provider, kernels: &[&'static Kernel], sets: &[Set]) -> Result<(), Failure> {
+/// Every key is one that some strategy has, and every strategy that is named is one of some kernel.
+fn known_words(provider: &Provider, kernels: &[&'static Kernel], sets: &[Set]) -> Result<(), Failure> {
     let specs = kernels.iter().filter_map(|kernel| provider.specs().kernel(kernel.name));
     let mut known: Vec<&'static str> = specs.flat_map(keys).collect();
     known.sort_unstable();
     known.dedup();
-    match sets.iter().find(|set| !known.contains(&set.key.as_str())) {
-        Some(set) => Err(Failure::NoSuchKey { key: set.key.clone(), keys: known }),
+    if let Some(set) = sets.iter().find(|set| !known.contains(&set.key.as_str())) {
+        return Err(Failure::NoSuchKey { key: set.key.clone(), keys: known });
+    }
+    let specs = kernels.iter().filter_map(|kernel| provider.specs().kernel(kernel.name));
+    let strategies: Vec<&str> = specs.flat_map(|spec| &spec.strategies).map(|one| one.name.value.as_str()).collect();
+    let named = sets.iter().filter(|set| set.key == STRATEGY).flat_map(|set| &set.values);
+    match named.into_iter().find(|name| !strategies.contains(&name.as_str())) {
+        Some(unknown) => {
+            let kernel = kernels.iter().map(|kernel| kernel.name).collect::<Vec<_>>().join(", ");
+            Err(Failure::UnknownStrategy { kernel, near: nearest(unknown, strategies) })
+        }
         None => Ok(()),
     }
 }
