@@ -244,7 +244,7 @@ fn draw(
             let least =
                 if atlas.at_least < names.len() { format!(" (at least {})", atlas.at_least) } else { String::new() };
             let first = format!("  within {}: {} of {}{least}: ", tolerance(*within), names.len(), kernel.variants);
-            text += &canvas.wrapped(first.trim_end(), names);
+            text += &canvas.wrapped(&first, names);
         }
         text += &format!("  never win: {} of {}\n", kernel.never_win.len(), kernel.variants);
     }
