@@ -32,7 +32,7 @@ fn a_row_is_bound_by_its_multiplications_and_waits_for_its_carries() {
         ("limb64.mul_add/mulx.u1", 256.0..600.0),
     ] {
         let found = of(variant, "zen3", row(128));
-        assert!(found.bound >= 128.0 && found.bound < 160.0, "{variant}: {found:?}");
+        assert!(found.bound >= 128.0 && found.bound < 240.0, "{variant}: {found:?}");
         assert!(path.contains(&found.path), "{variant}: {found:?}");
     }
 }

@@ -16,6 +16,10 @@ pub mod section;
 pub mod svg;
 pub mod table;
 pub mod tables;
+#[cfg(test)]
+pub mod tests;
+
+use std::iter;
 
 use model::Model;
 use scale::plural;
@@ -51,7 +55,11 @@ pub fn pictures(sections: &[Section<'_>]) -> Vec<(String, String)> {
         let at = picture.svg.find('>').map_or(0, |end| end + 1);
         let (open, rest) = picture.svg.split_at(at);
         let paper = "<rect width=\"100%\" height=\"100%\" style=\"fill:var(--paper)\"/>";
-        files.push((format!("{}.svg", picture.name), format!("{open}{style}{paper}{rest}\n")));
+        // Names of kernels may differ in what no file's name can hold.
+        let taken = |name: &str| files.iter().any(|(other, _): &(String, String)| other == name);
+        let numbered = (2..).map(|number| format!("{}-{number}.svg", picture.name));
+        let name = iter::once(format!("{}.svg", picture.name)).chain(numbered).find(|name| !taken(name));
+        files.push((name.unwrap_or_default(), format!("{open}{style}{paper}{rest}\n")));
     };
     for section in sections {
         for &machine in section.machines.iter().take(page::MOST_MACHINES) {

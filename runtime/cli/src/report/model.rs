@@ -7,8 +7,7 @@ use std::io::{self, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use kiln_codegen::error::visible;
-use kiln_runtime::race::quantile;
+use kiln_codegen::error::{is_unseen, visible};
 use kiln_runtime::statistics::von_neumann;
 use serde::Serialize;
 
@@ -354,15 +353,16 @@ impl Loader {
         };
         self.source(file).points += 1;
         let fraction = self.model.runs[run as usize].header.as_ref().map_or(QUANTILE, |header| header.quantile);
-        let (shape, consistent) = shape(&point, fraction);
-        if !consistent {
+        let windows = Windows::of(&point, fraction);
+        if windows.as_ref().is_some_and(|windows| !windows.consistent) {
             let source = self.source(file);
             source.inconsistent += 1;
             source.warn(line, "`ticks` is not the statistic of `windows`: they are shown as they stand".to_owned());
         }
         let variant = self.variant(&point);
         let timed = point.state.is_timed();
-        let samples = (self.samples && timed).then(|| scaled(&point, fraction));
+        let windows = windows.filter(|_| timed);
+        let samples = windows.as_ref().filter(|_| self.samples).map(Windows::samples);
         let ticks = point.ticks.filter(|_| timed).unwrap_or(f64::NAN);
         self.model.points.push(Entry {
             file,
@@ -380,7 +380,7 @@ impl Loader {
             ticks,
             low: point.low.filter(|_| timed).unwrap_or(ticks),
             high: point.high.filter(|_| timed).unwrap_or(ticks),
-            shape: shape.filter(|_| timed),
+            shape: windows.as_ref().map(Windows::shape),
             limit: point.limit.map(|limit| limit as f32),
             known: point.known.into(),
             samples,
@@ -497,7 +497,7 @@ fn label(cpu: Option<&Cpu>, file: Option<&str>, others: &[Machine]) -> String {
         }
         Some(cpu) => cpu.name.trim().to_owned(),
     };
-    let name = file.map_or(name.clone(), |file| format!("{name}, {file}"));
+    let name = visible(&file.map_or(name.clone(), |file| format!("{name}, {file}")));
     let taken = |label: &str| others.iter().any(|machine| machine.label == label);
     if !taken(&name) {
         return name;
@@ -569,33 +569,44 @@ pub fn natural(a: &str, b: &str) -> std::cmp::Ordering {
     left.len().cmp(&right.len()).then_with(|| a.cmp(b))
 }
 
-/// Units of `ticks` for one of a window, and whether the statistic follows from the windows.
-fn scale(point: &Point, fraction: f64) -> Option<(f64, bool)> {
-    let (ticks, statistic) = point.ticks.zip(quantile(&point.windows, fraction))?;
-    let own = point.units.filter(|_| point.calls > 0).map(|units| 1.0 / (units as f64 * point.calls as f64));
-    if statistic == 0 {
-        return own.map(|own| (own, false));
+/// What a point's windows say.
+struct Windows {
+    /// Sorted.
+    sorted: Vec<u64>,
+    /// Units of `ticks` for one of a window.
+    scale: f64,
+    /// Whether the statistic follows from them.
+    consistent: bool,
+}
+
+impl Windows {
+    /// `None` without windows, or without a time.
+    fn of(point: &Point, fraction: f64) -> Option<Windows> {
+        let mut sorted = point.windows.clone();
+        sorted.sort_unstable();
+        let last = sorted.len().checked_sub(1)?;
+        // The nearest rank below, as in races.
+        let (ticks, statistic) = (point.ticks?, sorted[(last as f64 * fraction) as usize]);
+        let own = point.units.filter(|_| point.calls > 0).map(|units| 1.0 / (units as f64 * point.calls as f64));
+        if statistic == 0 {
+            return own.map(|scale| Windows { sorted, scale, consistent: false });
+        }
+        let fitted = ticks / statistic as f64;
+        // The last digits of a number in text may be rounded.
+        let consistent = own.is_none_or(|own| (own / fitted - 1.0).abs() < 1e-3);
+        Some(Windows { sorted, scale: own.filter(|_| consistent).unwrap_or(fitted), consistent })
     }
-    let fitted = ticks / statistic as f64;
-    // The last digits of a number in text may be rounded.
-    let consistent = own.is_none_or(|own| (own / fitted - 1.0).abs() < 1e-3);
-    Some((own.filter(|_| consistent).unwrap_or(fitted), consistent))
-}
 
-/// The windows at each of [`FRACTIONS`] in units of work, and whether the statistic follows from them.
-fn shape(point: &Point, fraction: f64) -> (Option<[f32; FRACTIONS.len()]>, bool) {
-    let Some((scale, consistent)) = scale(point, fraction) else { return (None, true) };
-    let mut sorted = point.windows.clone();
-    sorted.sort_unstable();
-    let last = sorted.len() - 1;
-    let at = |fraction: f64| (sorted[(last as f64 * fraction) as usize] as f64 * scale) as f32;
-    (Some(FRACTIONS.map(at)), consistent)
-}
+    /// At each of [`FRACTIONS`], in the unit of `ticks`.
+    fn shape(&self) -> [f32; FRACTIONS.len()] {
+        let last = self.sorted.len() - 1;
+        FRACTIONS.map(|fraction| (self.sorted[(last as f64 * fraction) as usize] as f64 * self.scale) as f32)
+    }
 
-/// The windows in units of work.
-fn scaled(point: &Point, fraction: f64) -> Box<[f32]> {
-    let scale = scale(point, fraction).map_or(0.0, |(scale, _)| scale);
-    point.windows.iter().map(|&window| (window as f64 * scale) as f32).collect()
+    /// All of them in the unit of `ticks`, in no order.
+    fn samples(&self) -> Box<[f32]> {
+        self.sorted.iter().map(|&window| (window as f64 * self.scale) as f32).collect()
+    }
 }
 
 /// Texts that occur again and again.
@@ -603,7 +614,15 @@ fn scaled(point: &Point, fraction: f64) -> Box<[f32]> {
 struct Names(HashSet<Name>);
 
 impl Names {
+    /// Names go to terminals and pages: nothing in them may be obeyed there.
     fn get(&mut self, text: &str) -> Name {
+        let harmless;
+        let text = if text.chars().any(is_unseen) {
+            harmless = visible(text);
+            &harmless
+        } else {
+            text
+        };
         match self.0.get(text) {
             Some(known) => known.clone(),
             None => {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use kiln_codegen::error::visible;
+
 use super::scale::{count, figure, percent};
 use super::svg::escape;
 
@@ -158,12 +160,9 @@ impl Table {
 
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        // A bar would end the cell, and a line's end the table.
-        let safe =
-            |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;");
         let mut text = String::from("|");
         for head in &self.heads {
-            let _ = write!(text, " {} |", safe(&head.text));
+            let _ = write!(text, " {} |", prose(&head.text));
         }
         text.push_str("\n|");
         for head in &self.heads {
@@ -173,11 +172,12 @@ impl Table {
         for row in &self.rows {
             text.push('|');
             for cell in row {
-                let own = safe(&cell.text);
-                let _ = if cell.class == "code" && !own.contains('`') && !own.is_empty() {
-                    write!(text, " `{own}` |")
+                let is_code = cell.class == "code" && !cell.text.contains('`') && !cell.text.is_empty();
+                // In code a bar alone needs care.
+                let _ = if is_code {
+                    write!(text, " `{}` |", visible(&cell.text).replace('|', "\\|"))
                 } else {
-                    write!(text, " {own} |")
+                    write!(text, " {} |", prose(&cell.text))
                 };
             }
             text.push('\n');
@@ -187,6 +187,19 @@ impl Table {
         }
         text
     }
+}
+
+/// Text fit for Markdown, also in a cell: no markup, no line's end, nothing that a terminal obeys.
+pub fn prose(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in visible(text).chars() {
+        match character {
+            '\\' | '|' | '*' | '_' | '[' | ']' => safe.extend(['\\', character]),
+            '<' => safe.push_str("&lt;"),
+            _ => safe.push(character),
+        }
+    }
+    safe
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::sweep::record::State;
 /// Colours; a strategy beyond them has the colour of an earlier one, with dashes and another mark.
 pub const COLOURS: usize = 8;
 /// Most marks in a picture of everything.
-const MOST_MARKS: usize = 700;
+const MOST_MARKS: usize = 240;
 
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 290.0;
