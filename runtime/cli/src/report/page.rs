@@ -250,7 +250,10 @@ fn costs(html: &mut String, section: &Section<'_>) {
     };
     let of = section.sizes.len();
     let some = if of > MOST_SIZES { format!(" {MOST_SIZES} of {of} lengths are drawn.") } else { String::new() };
-    let note = format!("Bands are 95 % confidence intervals; the ringed mark is the fastest of all.{others}{some}");
+    let note = format!(
+        "Bands are 95 % confidence intervals; the ringed mark is the fastest of all. \
+         Dashed: the limit, which is what the busiest unit takes at least by the CPU file.{others}{some}"
+    );
     part(html, &format!("Cost against {axis}"), &note, &inside);
     let mut inside = String::new();
     table(&mut inside, &tables::gains(section), "what the parameter buys");
