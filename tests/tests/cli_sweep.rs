@@ -89,7 +89,7 @@ fn every_point_is_written_once_with_what_is_known_of_it() {
         let [low, ticks, high] = ["low", "ticks", "high"].map(|key| point[key].as_f64().unwrap());
         assert!(0.0 < low && low <= ticks && ticks <= high, "{point}");
         let windows = point["windows"].as_array().unwrap();
-        assert!(windows.len() >= 24 && point["calls"].as_u64().unwrap() >= 1, "{point}");
+        assert!(windows.len() >= 32 && point["calls"].as_u64().unwrap() >= 1, "{point}");
         // The statistic is the lower quartile of the windows that are there.
         let mut sorted: Vec<u64> = windows.iter().map(|window| window.as_u64().unwrap()).collect();
         sorted.sort_unstable();

@@ -37,7 +37,7 @@ use summary::{draw, summary};
 /// Level of the intervals.
 const LEVEL: f64 = 0.95;
 /// Fewest and most windows of a point.
-const WINDOWS: (usize, usize) = (24, 1024);
+const WINDOWS: (usize, usize) = (32, 512);
 /// What is different when calls are cold, since emptying the caches takes hundreds of times as long as a call: windows are so
 /// many times shorter, and there are fewer.
 const COLD: (u64, (usize, usize)) = (16, (24, 256));
