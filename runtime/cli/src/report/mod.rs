@@ -1,13 +1,15 @@
 //! Reports on sweeps: files in; pages, pictures and tables out. The same files give the same bytes.
 //!
 //! ```text
-//! sweep::read -> model (machines, variants, points) -> section (one kernel) -> chart -> page, files of pictures
-//!                                                         `-> atlas            tables -> page, markdown
+//! sweep::read -> load -> model (machines, variants, points) -> section (one kernel) -+-> chart  -> page, files of pictures
+//!                                                                                    +-> tables -> page, markdown
+//!                                                                                    `-> atlas
 //! ```
 
 pub mod atlas;
 pub mod chart;
 pub mod csv;
+pub mod load;
 pub mod markdown;
 pub mod model;
 pub mod page;

@@ -137,7 +137,7 @@ pub fn contents(sections: &[Section<'_>], within: f64) -> Table {
 /// `n = 64`, or with the machine if there are several.
 fn place_cells(section: &Section<'_>, machine: u32, n: u64) -> [Cell; 2] {
     let label = &section.model.machines[machine as usize].label;
-    let machine = if section.model.machines.len() > 1 { Cell::text(&**label) } else { Cell::none() };
+    let machine = if section.model.machines.len() > 1 { Cell::name(&**label) } else { Cell::none() };
     [machine, Cell::count(n)]
 }
 
