@@ -158,9 +158,11 @@ pub fn compare(old: &Model, new: &Model, threshold: f64, level: f64) -> Option<C
             () => Verdict::Same,
         };
     }
+    // There are few pairs of counts, and many of points.
+    let mut least: HashMap<(u32, u32), f64> = HashMap::new();
     let hopeless = tested.iter().filter(|&&index| {
-        let (a, b) = pairs[index];
-        least_p(a.windows, b.windows) * p_values.len() as f64 > level
+        let counts = (pairs[index].0.windows, pairs[index].1.windows);
+        *least.entry(counts).or_insert_with(|| least_p(counts.0, counts.1)) * p_values.len() as f64 > level
     });
     let hopeless = hopeless.count();
     let mut ratios: Vec<f64> = rows.iter().filter_map(|row| row.change).map(|change| change + 1.0).collect();

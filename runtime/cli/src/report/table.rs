@@ -42,6 +42,11 @@ impl Cell {
         Cell { text: text.into(), ..Cell::default() }
     }
 
+    /// Words that stand in one line.
+    pub fn name(text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), class: "name", ..Cell::default() }
+    }
+
     /// A name of a variant, a file, a hash.
     pub fn code(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), class: "code", ..Cell::default() }
@@ -106,6 +111,11 @@ impl Table {
     /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        self.rows.len()
     }
 
     /// Keeps the first rows.

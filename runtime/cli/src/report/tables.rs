@@ -86,12 +86,12 @@ pub fn runs(model: &Model) -> Table {
         table.push(vec![
             Cell::code(&*run.run),
             Cell::text(machine),
-            Cell::text(&*header.started),
+            Cell::name(&*header.started),
             Cell::text(header.mode.word()),
             Cell::text(header.strategy.word()),
             Cell::text(header.shard.as_deref().unwrap_or("–")),
             header.precision.map_or_else(Cell::none, Cell::percent),
-            Cell::text(load.unwrap_or_default()),
+            Cell::name(load.unwrap_or_default()),
             Cell::count(run.points),
             drifting,
             Cell::code(&*header.spec_hash),
@@ -137,7 +137,7 @@ pub fn contents(sections: &[Section<'_>], within: f64) -> Table {
 /// `n = 64`, or with the machine if there are several.
 fn place_cells(section: &Section<'_>, machine: u32, n: u64) -> [Cell; 2] {
     let label = &section.model.machines[machine as usize].label;
-    let machine = if section.model.machines.len() > 1 { Cell::text(&**label) } else { Cell::none() };
+    let machine = if section.model.machines.len() > 1 { Cell::name(&**label) } else { Cell::none() };
     [machine, Cell::count(n)]
 }
 

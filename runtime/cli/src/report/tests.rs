@@ -3,7 +3,8 @@
 
 use kiln_runtime::random::Random;
 
-use super::model::{Loader, Model};
+use super::load::Loader;
+use super::model::Model;
 use super::section::{Section, sections};
 use super::table::Table;
 use super::{Options, csv, markdown, page, pictures, tables};

@@ -143,8 +143,10 @@ impl Plot {
             *y = y.min(floor);
             floor = *y - GAP;
         }
+        // Bold letters are about seven wide.
+        let most = ((WIDTH - self.right - 8.0) / 7.1) as usize;
         for (y, (_, class, text)) in at.into_iter().zip(&names) {
-            self.svg.text(&format!("label {class}"), Anchor::Start, (self.right + 8.0, y + 4.0), &cut(text, 16));
+            self.svg.text(&format!("label {class}"), Anchor::Start, (self.right + 8.0, y + 4.0), &cut(text, most));
         }
     }
 
