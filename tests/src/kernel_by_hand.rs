@@ -119,6 +119,7 @@ pub fn mul_add_allocated() -> Func<Physical> {
     physical
 }
 
+/// A call of it: `r + a * w`, over as many limbs as `r` has.
 pub fn mul_add_call(r: &[u64], a: &[u64], w: u64) -> Call {
     let n = Argument::Integer(r.len() as u64);
     Call::new(vec![Argument::limbs64(r), Argument::limbs64(a), n, Argument::Integer(w)])

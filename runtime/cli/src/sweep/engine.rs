@@ -74,7 +74,7 @@ pub struct Setup<'a> {
 /// A variant that was made, and whether it may be measured.
 #[derive(Clone)]
 enum Ready {
-    Good { verified: Verified, published: Option<Published>, made: Facts },
+    Good { verified: Box<Verified>, published: Option<Box<Published>>, made: Facts },
     Out { state: State, why: String, made: Facts },
 }
 
@@ -136,7 +136,7 @@ impl Moved {
             Ready::Good { published: None, .. } | Ready::Out { .. } => 0,
         });
         let now = ready.iter().map(|ready| match ready {
-            Ready::Good { verified, .. } => Some(verified.clone()),
+            Ready::Good { verified, .. } => Some((**verified).clone()),
             Ready::Out { .. } => None,
         });
         Moved { now: now.collect(), bytes: bytes.sum(), left: MOVED }
@@ -152,7 +152,7 @@ impl Moved {
             .iter()
             .enumerate()
             .filter_map(|(place, ready)| match ready {
-                Ready::Good { published: Some(published), verified, .. } => Some((place, published, verified)),
+                Ready::Good { published: Some(published), verified, .. } => Some((place, &**published, &**verified)),
                 Ready::Good { published: None, .. } | Ready::Out { .. } => None,
             })
             .collect();
@@ -296,7 +296,11 @@ impl<'a> Engine<'a> {
             let options = Options { seed: self.setup.seed, depth: Depth::Quick, ..Options::default() };
             let checker = self.checkers.entry(kernel).or_insert_with(|| Checker::new(space.kernel, options));
             ready.push(match checker.verify(&made.candidate, candidates.iter(), &self.setup.cpu) {
-                Ok(verified) => Ready::Good { verified, published: made.published.clone(), made: facts },
+                Ok(verified) => Ready::Good {
+                    verified: Box::new(verified),
+                    published: made.published.clone().map(Box::new),
+                    made: facts,
+                },
                 Err(why @ Rejected::Ineligible(_)) => {
                     Ready::Out { state: State::Ineligible, why: why.to_string(), made: facts }
                 }
