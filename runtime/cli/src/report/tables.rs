@@ -351,7 +351,7 @@ pub fn atlas(section: &Section<'_>, atlas: &Atlas) -> Table {
         table.push(vec![
             Cell::code(&*section.model.variants[*variant as usize].name),
             Cell::count(places.len() as u64),
-            Cell::text(where_(section, places)),
+            Cell::text(whereabouts(section, places)),
             worst.map_or_else(Cell::none, |(_, ratio)| Cell::percent(ratio)),
             worst.and_then(|(point, _)| point.known.bytes).map_or_else(Cell::none, |bytes| Cell::count(bytes.into())),
             worst.map_or_else(Cell::none, |(point, _)| Cell::code(section.source(point))),
@@ -361,7 +361,7 @@ pub fn atlas(section: &Section<'_>, atlas: &Atlas) -> Table {
 }
 
 /// Places in words: the lengths, by machine if there are several.
-fn where_(section: &Section<'_>, places: &[usize]) -> String {
+fn whereabouts(section: &Section<'_>, places: &[usize]) -> String {
     if places.len() == section.places.len() {
         return "everywhere".to_owned();
     }
