@@ -10,7 +10,7 @@ use crate::exec::Evictor;
 use crate::race::{Bench, Budget, Sample, quantile};
 use crate::random::Random;
 use crate::statistics::quantile_interval;
-use crate::timer::{Clock, Core};
+use crate::timer::{Clock, Core, timed};
 use crate::verify::{Arena, Verified};
 
 /// How calls follow each other.
@@ -128,8 +128,9 @@ impl Sheet {
         &self.live
     }
 
-    /// Times each candidate once, and tells of all when the last of them is known well enough, has the most windows, or time is up. A quarter of a window comes
-    /// before each window and does not count: after a move everything about a candidate is cold.
+    /// Times each candidate once, and tells of all when the last of them is known well enough, has the most windows, or time
+    /// is up. A quarter of a window comes before each window and does not count: after a move everything about a candidate is
+    /// cold.
     pub fn round(&mut self, bench: &mut dyn Bench, budget: &mut dyn Budget, done: &mut dyn FnMut(usize, Measurement)) {
         let first = self.random.below(self.live.len() as u64) as usize;
         self.live.rotate_left(first);
@@ -165,20 +166,6 @@ impl Sheet {
                 _ => true,
             }
         });
-    }
-}
-
-/// Measures candidates `0..entrants` where they are, and tells of all at the end. It ends whatever the clock does.
-pub fn measure(
-    bench: &mut dyn Bench,
-    entrants: usize,
-    goal: &Goal,
-    budget: &mut dyn Budget,
-    done: &mut dyn FnMut(usize, Measurement),
-) {
-    let mut sheet = Sheet::new(entrants, *goal);
-    while !sheet.live().is_empty() {
-        sheet.round(bench, budget, done);
     }
 }
 
@@ -261,33 +248,26 @@ impl Bench for Bed<'_> {
         let Some(verified) = self.entrants.get(candidate) else {
             return Sample { time: None, core: Core::Unknown };
         };
-        match self.mode {
+        let (time, core) = match self.mode {
             Mode::Throughput => timed(self.clock, || self.arena.repeat(verified, calls)),
             Mode::Latency => timed(self.clock, || self.arena.chain(verified, calls)),
             Mode::Cold(evictor) => {
-                let mut sum = Sample { time: Some(0), core: Core::Unknown };
+                let mut sum = (Some(0_u64), Core::Unknown);
                 for _ in 0..calls {
                     evictor.run();
-                    let call = timed(self.clock, || self.arena.repeat(verified, 1));
+                    let (time, core) = timed(self.clock, || self.arena.repeat(verified, 1));
                     // What a reading of the clock takes is part of each call's time, and as large as the smallest step.
-                    let net = call.time.map(|time| time.saturating_sub(self.clock.step()));
-                    sum.time = sum.time.zip(net).and_then(|(sum, net)| sum.checked_add(net));
-                    let moved = sum.core != Core::Unknown && sum.core != call.core;
-                    sum.core = if moved { Core::Changed } else { call.core };
+                    let net = time.map(|time| time.saturating_sub(self.clock.step()));
+                    let moved = sum.1 != Core::Unknown && sum.1 != core;
+                    sum = (
+                        sum.0.zip(net).and_then(|(sum, net)| sum.checked_add(net)),
+                        if moved { Core::Changed } else { core },
+                    );
                 }
                 sum
             }
-        }
-    }
-}
-
-fn timed(clock: &dyn Clock, work: impl FnOnce()) -> Sample {
-    let begin = clock.read();
-    work();
-    let end = clock.read();
-    Sample {
-        time: end.time.checked_sub(begin.time),
-        core: if begin.core == end.core { begin.core } else { Core::Changed },
+        };
+        Sample { time, core }
     }
 }
 
@@ -309,6 +289,20 @@ mod tests {
             let base = self.times[candidate] * u64::from(calls);
             let noise = self.random.below(base / 200 + 1) + if self.random.below(10) == 0 { base } else { 0 };
             Sample { time: Some(base + noise), core: Core::At(1) }
+        }
+    }
+
+    /// Rounds until all are finished, with everything where it is.
+    fn measure(
+        bench: &mut dyn Bench,
+        entrants: usize,
+        goal: &Goal,
+        budget: &mut dyn Budget,
+        done: &mut dyn FnMut(usize, Measurement),
+    ) {
+        let mut sheet = Sheet::new(entrants, *goal);
+        while !sheet.live().is_empty() {
+            sheet.round(bench, budget, done);
         }
     }
 
