@@ -3,15 +3,53 @@
 //!
 //! Every round times each candidate once, in an order rotated at random, so that drift, frequency changes and neighbours hit all
 //! alike; and all have the same rounds. The statistic is a quantile of a candidate's windows, with a confidence interval that assumes no
-//! distribution ([`quantile_interval`]). It does assume that windows are independent; what makes that plausible is that
-//! those of one candidate lie a whole round apart.
+//! distribution and is the wider the more neighbouring windows have in common ([`serial_interval`]).
+
+mod neighbour;
 
 use crate::exec::Evictor;
 use crate::race::{Bench, Budget, Sample, quantile};
 use crate::random::Random;
-use crate::statistics::quantile_interval;
+use crate::statistics::serial_interval;
 use crate::timer::{Clock, Core, timed};
 use crate::verify::{Arena, Verified};
+pub use neighbour::Neighbour;
+
+/// What was seen of the core.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Look {
+    /// Someone else was using it.
+    pub busy: bool,
+    /// Clock units in a cycle; 0 if that is not known.
+    pub per_cycle: f64,
+}
+
+/// Tells whether the core did nothing else while it was measured.
+pub trait Watch {
+    /// Whether it is time for the next look.
+    fn due(&self) -> bool;
+    /// Looks at the core now.
+    fn look(&mut self) -> Look;
+    /// After a busy core was seen: waits for a quiet one, and tells whether what was measured should be measured again.
+    fn again(&mut self) -> bool;
+}
+
+/// Nobody watches.
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn due(&self) -> bool {
+        false
+    }
+
+    fn look(&mut self) -> Look {
+        Look::default()
+    }
+
+    fn again(&mut self) -> bool {
+        false
+    }
+}
 
 /// How calls follow each other.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +101,10 @@ pub struct Measurement {
     pub calls: u32,
     /// Clock units of each window, in the order of the rounds.
     pub windows: Vec<u64>,
+    /// How many of the windows were measured on a busy core.
+    pub busy: usize,
+    /// Clock units in a cycle, the median of what was seen; `None` if nobody watched.
+    pub per_cycle: Option<f64>,
     /// The statistic and its interval, in clock units of a window; `None` with too few windows.
     pub interval: Option<Interval>,
 }
@@ -98,6 +140,7 @@ struct Candidate {
     /// Calls in a window; `None` before its first round.
     calls: Option<u32>,
     windows: Vec<u64>,
+    looks: Vec<Look>,
     broken: usize,
 }
 
@@ -113,7 +156,7 @@ pub struct Sheet {
 impl Sheet {
     /// For candidates `0..entrants`.
     pub fn new(entrants: usize, goal: Goal) -> Sheet {
-        let blank = || Candidate { calls: None, windows: Vec::new(), broken: 0 };
+        let blank = || Candidate { calls: None, windows: Vec::new(), looks: Vec::new(), broken: 0 };
         Sheet {
             random: Random::new(goal.seed),
             goal,
@@ -130,25 +173,43 @@ impl Sheet {
 
     /// Times each candidate once, and tells of all when the last of them is known well enough, has the most windows, or time
     /// is up. A quarter of a window comes before each window and does not count: after a move everything about a candidate is
-    /// cold.
-    pub fn round(&mut self, bench: &mut dyn Bench, budget: &mut dyn Budget, done: &mut dyn FnMut(usize, Measurement)) {
+    /// cold. What was measured on a busy core is measured again for as long as `watch` says so.
+    pub fn round(
+        &mut self,
+        bench: &mut dyn Bench,
+        watch: &mut dyn Watch,
+        budget: &mut dyn Budget,
+        done: &mut dyn FnMut(usize, Measurement),
+    ) {
         let first = self.random.below(self.live.len() as u64) as usize;
         self.live.rotate_left(first);
-        for &index in &self.live {
-            if !budget.left() {
-                break;
-            }
-            let candidate = &mut self.candidates[index];
-            let calls = match candidate.calls {
-                Some(calls) => {
-                    bench.window(index, calls.div_ceil(4));
-                    calls
+        let mut at = 0;
+        while at < self.live.len() && budget.left() {
+            let mut samples = Vec::new();
+            while at + samples.len() < self.live.len() && budget.left() {
+                let index = self.live[at + samples.len()];
+                let candidate = &mut self.candidates[index];
+                let calls = match candidate.calls {
+                    Some(calls) => {
+                        bench.window(index, calls.div_ceil(4));
+                        calls
+                    }
+                    None => calibrate(bench, index, self.goal.window, budget),
+                };
+                candidate.calls = Some(calls);
+                samples.push(bench.window(index, calls));
+                if watch.due() {
+                    break;
                 }
-                None => calibrate(bench, index, self.goal.window, budget),
-            };
-            candidate.calls = Some(calls);
-            let sample = bench.window(index, calls);
-            candidate.take(sample);
+            }
+            let look = watch.look();
+            if look.busy && budget.left() && watch.again() {
+                continue;
+            }
+            for (&index, &sample) in self.live[at..].iter().zip(&samples) {
+                self.candidates[index].take(sample, look);
+            }
+            at += samples.len();
         }
         self.rounds += 1;
         let in_time = budget.left();
@@ -191,10 +252,11 @@ fn calibrate(bench: &mut dyn Bench, candidate: usize, window: u64, budget: &mut 
 }
 
 impl Candidate {
-    fn take(&mut self, sample: Sample) {
+    fn take(&mut self, sample: Sample, look: Look) {
         match sample {
             Sample { time: Some(time @ 1..), core } if core != Core::Changed => {
                 self.windows.push(time);
+                self.looks.push(look);
                 self.broken = 0;
             }
             _ => self.broken += 1,
@@ -202,9 +264,9 @@ impl Candidate {
     }
 
     fn interval(&self, goal: &Goal) -> Option<Interval> {
+        let ends = serial_interval(&self.windows, goal.quantile, goal.level)?;
         let mut sorted = self.windows.clone();
         sorted.sort_unstable();
-        let ends = quantile_interval(&sorted, goal.quantile, goal.level)?;
         let value = quantile(&sorted, goal.quantile)?;
         Some(Interval { value: value as f64, low: ends.low as f64, high: ends.high as f64 })
     }
@@ -227,7 +289,16 @@ impl Candidate {
 
     fn finish(&mut self, end: End, goal: &Goal) -> Measurement {
         let interval = self.interval(goal);
-        Measurement { end, calls: self.calls.unwrap_or(1), windows: std::mem::take(&mut self.windows), interval }
+        let mut cycles: Vec<f64> = self.looks.iter().map(|look| look.per_cycle).filter(|&cycle| cycle > 0.0).collect();
+        cycles.sort_unstable_by(f64::total_cmp);
+        Measurement {
+            end,
+            calls: self.calls.unwrap_or(1),
+            windows: std::mem::take(&mut self.windows),
+            busy: self.looks.iter().filter(|look| look.busy).count(),
+            per_cycle: cycles.get(cycles.len() / 2).copied(),
+            interval,
+        }
     }
 }
 
@@ -302,7 +373,7 @@ mod tests {
     ) {
         let mut sheet = Sheet::new(entrants, *goal);
         while !sheet.live().is_empty() {
-            sheet.round(bench, budget, done);
+            sheet.round(bench, &mut Unwatched, budget, done);
         }
     }
 
@@ -333,6 +404,44 @@ mod tests {
             assert!(u64::from(found.calls) * bench.times[index] >= 1000, "a window is long enough");
         }
         assert_eq!(out, run(&mut Fake { random: Random::new(3), ..bench }, &goal(), &mut Unlimited), "the same again");
+    }
+
+    #[test]
+    fn what_was_measured_on_a_busy_core_is_measured_again_while_patience_lasts() {
+        /// Busy in every third look; so many times it may be tried again.
+        struct Noisy {
+            looks: u64,
+            patience: usize,
+        }
+        impl Watch for Noisy {
+            fn due(&self) -> bool {
+                true
+            }
+            fn look(&mut self) -> Look {
+                self.looks += 1;
+                Look { busy: self.looks.is_multiple_of(3), per_cycle: 0.5 }
+            }
+            fn again(&mut self) -> bool {
+                let again = self.patience > 0;
+                self.patience = self.patience.saturating_sub(1);
+                again
+            }
+        }
+        let found = |patience: usize| {
+            let mut bench = Fake { times: vec![100, 70], random: Random::new(3), asked: 0 };
+            let (mut sheet, mut watch) = (Sheet::new(2, goal()), Noisy { looks: 0, patience });
+            let mut all = Vec::new();
+            while !sheet.live().is_empty() {
+                sheet.round(&mut bench, &mut watch, &mut Unlimited, &mut |_, found| all.push(found));
+            }
+            all
+        };
+        let (patient, hasty) = (found(usize::MAX), found(0));
+        assert!(patient.iter().all(|found| found.busy == 0 && found.per_cycle == Some(0.5)), "{patient:?}");
+        assert_eq!(patient[0].windows.len(), patient[1].windows.len());
+        let busy: usize = hasty.iter().map(|found| found.busy).sum();
+        let windows: usize = hasty.iter().map(|found| found.windows.len()).sum();
+        assert_eq!(busy, windows / 3);
     }
 
     #[test]

@@ -3,12 +3,13 @@
 //! | question | answer |
 //! |---|---|
 //! | within which bounds is a quantile? | [`quantile_interval`]: order statistics |
+//! | and if neighbouring windows have something in common? | [`serial_interval`]: batch means |
 //! | do two runs differ? | [`mann_whitney`]: ranks |
 //! | which of many differences are real? | [`holm`], [`benjamini_hochberg`] |
 //! | do windows follow each other at random? | [`von_neumann`]: ranks of neighbours |
 //! | which of a pair measured side by side is faster? | [`sign_test`](crate::race::sign_test) |
 //!
-//! All of them take the windows of one point to be independent of each other. Interleaved rounds help with that: between two windows
+//! All others take the windows of one point to be independent of each other. Interleaved rounds help with that: between two windows
 //! of a point lie those of all others, so that a disturbance shorter than a round meets each window by itself. A drift that is
 //! longer than a round does not go away. It meets all points of a round alike, so that their order holds and a paired test
 //! of two points of one run is sound; but an interval then says where the quantile was during this run, and the next run may be
@@ -22,7 +23,7 @@ mod order;
 mod tests;
 
 pub use correct::{benjamini_hochberg, holm};
-pub use interval::{Interval, Ranks, quantile_interval, ranks};
+pub use interval::{Interval, Ranks, quantile_interval, ranks, serial_interval};
 pub use order::{Shift, mann_whitney, von_neumann};
 
 /// How likely a standard normal value is above `z`.

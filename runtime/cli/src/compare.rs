@@ -14,9 +14,9 @@ use crate::sweep::record::{Cpu, Mode, State};
 pub enum Verdict {
     /// It was measured before and is wrong now.
     Broken,
-    /// Significantly slower, by more than the threshold.
+    /// Significantly slower, and by more than the threshold at either end of the interval.
     Slower,
-    /// Significantly faster, by more than the threshold.
+    /// Significantly faster, likewise.
     Faster,
     /// It cannot be measured any more, though it is not wrong.
     Gone,
@@ -61,7 +61,7 @@ pub struct Row {
     pub old: f64,
     /// The statistic after.
     pub new: Option<f64>,
-    /// After over before, less one.
+    /// After over before, less one: in cycles of the core, if both sweeps know how long these were.
     pub change: Option<f64>,
     /// Ends of an interval for the change, from those of both statistics: if these have 95 %, it has at least 90 %.
     pub interval: Option<[f64; 2]>,
@@ -149,12 +149,13 @@ pub fn compare(old: &Model, new: &Model, threshold: f64, level: f64) -> Option<C
     for ((&index, p_holm), p_fdr) in tested.iter().zip(holm(&p_values)).zip(fdr) {
         let row = &mut rows[index];
         (row.p_holm, row.p_fdr) = (Some(p_holm), Some(p_fdr));
-        let change = row.change.unwrap_or(0.0);
+        // The rank test takes windows to be independent, the interval does not: both must say so.
+        let [low, high] = row.interval.unwrap_or([0.0; 2]);
         row.verdict = match () {
             () if p_holm > level => Verdict::Same,
-            () if change > threshold => Verdict::Slower,
+            () if low > threshold => Verdict::Slower,
             // As many times faster as slower is allowed.
-            () if change < 1.0 / (1.0 + threshold) - 1.0 => Verdict::Faster,
+            () if high < 1.0 / (1.0 + threshold) - 1.0 => Verdict::Faster,
             () => Verdict::Same,
         };
     }
@@ -208,7 +209,11 @@ fn row(old: &Model, new: &Model, a: &Entry, b: &Entry) -> Row {
     let samples = |point: &Entry| -> Vec<f64> {
         point.samples.iter().flat_map(|samples| samples.iter().map(|&sample| f64::from(sample))).collect()
     };
-    let (before, after) = (samples(a), samples(b));
+    // A core that runs at another frequency is no change of the code.
+    let pace = a.cycle.zip(b.cycle).map_or(1.0, |(before, after)| f64::from(before) / f64::from(after));
+    let (before, mut after) = (samples(a), samples(b));
+    after.iter_mut().for_each(|sample| *sample *= pace);
+    let (ticks, low, high) = (b.ticks * pace, b.low * pace, b.high * pace);
     let p_value = (timed && !before.is_empty() && !after.is_empty()).then(|| mann_whitney(&before, &after).p_value);
     Row {
         kernel: variant.kernel.to_string(),
@@ -224,8 +229,8 @@ fn row(old: &Model, new: &Model, a: &Entry, b: &Entry) -> Row {
         why: b.why.as_deref().filter(|_| !timed).map(str::to_owned),
         old: a.ticks,
         new: timed.then_some(b.ticks),
-        change: timed.then(|| b.ticks / a.ticks - 1.0),
-        interval: timed.then(|| [b.low / a.high - 1.0, b.high / a.low - 1.0]).filter(|ends| ends[1].is_finite()),
+        change: timed.then(|| ticks / a.ticks - 1.0),
+        interval: timed.then(|| [low / a.high - 1.0, high / a.low - 1.0]).filter(|ends| ends[1].is_finite()),
         p_value,
         p_holm: None,
         p_fdr: None,
@@ -279,6 +284,22 @@ mod tests {
         assert!(compare(&old, &new, 0.05, 0.01).unwrap().is_good());
         assert!(compare(&old, &old, 0.0, 0.5).unwrap().is_good());
         assert!((found.median_ratio.unwrap() - 1.0).abs() < 1e-9 && found.hopeless == 0 && !found.other_machine);
+    }
+
+    #[test]
+    fn another_frequency_is_no_change() {
+        let at = |cycle: Option<f64>, ticks: f64| Point { cycle, ..point("1", "a", 1, 64, ticks) };
+        let found =
+            |old: Point, new: Point| compare(&sweep("1", "M", [old]), &sweep("1", "M", [new]), 0.02, 0.01).unwrap();
+        let same = found(at(Some(0.5), 1.0), at(Some(0.55), 1.1));
+        assert_eq!(same.rows[0].verdict, Verdict::Same);
+        assert!(same.rows[0].change.unwrap().abs() < 1e-6 && (same.rows[0].new.unwrap() - 1.1).abs() < 1e-9);
+        assert_eq!(found(at(Some(0.5), 1.0), at(Some(0.5), 1.1)).rows[0].verdict, Verdict::Slower);
+        assert_eq!(found(at(None, 1.0), at(Some(0.5), 1.1)).rows[0].verdict, Verdict::Slower);
+        // 2.4 % with an interval that reaches below the threshold of 2 % is not beyond doubt.
+        assert_eq!(found(at(None, 1.0), at(None, 1.024)).rows[0].verdict, Verdict::Slower);
+        let wide = Point { low: Some(1.015), ..at(None, 1.024) };
+        assert_eq!(found(at(None, 1.0), wide).rows[0].verdict, Verdict::Same);
     }
 
     #[test]

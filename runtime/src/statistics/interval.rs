@@ -72,6 +72,49 @@ pub fn quantile_interval(sorted: &[u64], fraction: f64, level: f64) -> Option<In
     Some(Interval { low: *sorted.get(ranks.low)?, high: *sorted.get(ranks.high)?, level: ranks.level })
 }
 
+/// Blocks of neighbouring samples by which [`serial_interval`] judges how much neighbours have in common.
+const BLOCKS: usize = 16;
+
+/// The interval of the quantile at `fraction` of samples in the order in which they were taken, which may depend on their
+/// neighbours: as wide as that of fewer independent ones would be. How many fewer follows from the method of batch means (Law,
+/// Simulation Modeling and Analysis, 5th edition, section 9.5.3) for the share of samples below the quantile. Never narrower
+/// than [`quantile_interval`], and of all samples if they are not worth the fewest that have an interval.
+pub fn serial_interval(samples: &[u64], fraction: f64, level: f64) -> Option<Interval> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable();
+    let plain = quantile_interval(&sorted, fraction, level)?;
+    let size = samples.len() / BLOCKS;
+    let inside = (samples.len() as f64 * fraction) as usize;
+    let (Some(&pivot), 2..) = (sorted.get(inside), size) else { return Some(plain) };
+    // Equal samples count by halves, so that a coarse clock does not look like dependence.
+    let below = |sample: &u64| match sample.cmp(&pivot) {
+        std::cmp::Ordering::Less => 1.0,
+        std::cmp::Ordering::Equal => 0.5,
+        std::cmp::Ordering::Greater => 0.0,
+    };
+    let shares: Vec<f64> = samples.iter().map(below).collect();
+    let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
+    let variance = |shares: &[f64]| {
+        let center = mean(shares);
+        shares.iter().map(|share| (share - center).powi(2)).sum::<f64>() / (shares.len() - 1) as f64
+    };
+    let means: Vec<f64> = shares.chunks_exact(size).map(mean).collect();
+    let inflation = variance(&means) * size as f64 / variance(&shares);
+    // Where all samples are equal there is no variance.
+    if inflation.is_nan() || inflation <= 1.0 {
+        return Some(plain);
+    }
+    let count = samples.len() as f64;
+    let effective = (count / inflation) as usize;
+    let Some(ranks) = ranks(effective, fraction, level) else {
+        // They agree so much that they are as good as a few.
+        return Some(Interval { low: sorted[0], high: sorted[sorted.len() - 1], level: plain.level });
+    };
+    let place = |rank: f64| (rank / effective as f64 * count) as usize;
+    let (low, high) = (place(ranks.low as f64), place((ranks.high + 1) as f64).min(samples.len()) - 1);
+    Some(Interval { low: sorted[low].min(plain.low), high: sorted[high].max(plain.high), level: ranks.level })
+}
+
 /// The probabilities of 0 to `trials` successes. By the ratios of neighbours from the likeliest outwards, so that nothing
 /// overflows and what underflows is nothing.
 fn binomial(trials: usize, chance: f64) -> Vec<f64> {
@@ -128,6 +171,45 @@ mod tests {
             assert_eq!(ranks(100, fraction, level), None);
         }
         assert_eq!(ranks(0, 0.5, 0.95), None);
+    }
+
+    /// Independent samples get the interval that they always had, for the most part; neighbours that go along with each other a
+    /// wider one, which holds the true quantile as often as it says.
+    #[test]
+    fn neighbours_that_have_something_in_common_make_it_wider() {
+        let mut random = crate::random::Random::new(11);
+        let mut trial = |keep: u64| {
+            // Uniform on 0..1000; each the same as the one before in `keep` of 8 cases.
+            let mut last = random.below(1000);
+            let samples: Vec<u64> = (0..512)
+                .map(|_| {
+                    if random.below(8) >= keep {
+                        last = random.below(1000);
+                    }
+                    last
+                })
+                .collect();
+            let mut sorted = samples.clone();
+            sorted.sort_unstable();
+            (quantile_interval(&sorted, 0.25, 0.95).unwrap(), serial_interval(&samples, 0.25, 0.95).unwrap())
+        };
+        let holds = |interval: &Interval| interval.low <= 250 && 250 <= interval.high;
+        for (keep, most_plain) in [(0, 1.0), (6, 0.8)] {
+            let found: Vec<_> = (0..1000).map(|_| trial(keep)).collect();
+            let plain = found.iter().filter(|(plain, _)| holds(plain)).count() as f64 / 1e3;
+            let serial = found.iter().filter(|(_, serial)| holds(serial)).count() as f64 / 1e3;
+            let width = |interval: &Interval| (interval.high - interval.low) as f64;
+            let wider = found.iter().map(|(plain, serial)| width(serial) / width(plain)).sum::<f64>() / 1e3;
+            assert!(serial >= 0.92 && plain <= most_plain, "keep {keep}: {plain} {serial}");
+            assert!(if keep == 0 { wider < 1.25 } else { wider > 2.0 && wider < 3.5 }, "keep {keep}: {wider}");
+        }
+        let same = serial_interval(&[7; 50], 0.25, 0.95).unwrap();
+        assert_eq!((same.low, same.high), (7, 7));
+        assert_eq!(serial_interval(&[7; 5], 0.25, 0.95), None);
+        let slope: Vec<u64> = (0..512).collect();
+        let all = serial_interval(&slope, 0.25, 0.95).unwrap();
+        assert!(all.low == 0 && all.high > 250, "one slope is worth a few samples: {all:?}");
+        assert_eq!(serial_interval(&[7; 20], 0.25, 0.95).map(|all| (all.low, all.high)), Some((7, 7)));
     }
 
     #[test]

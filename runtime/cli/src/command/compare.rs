@@ -72,10 +72,6 @@ fn doubts(comparison: &Comparison) -> Vec<String> {
             plural(comparison.hopeless as u64, "comparison")
         ));
     }
-    if comparison.drifting * 20 > comparison.rows.len() {
-        let text = "The windows of {} of the points drift: the test takes them to be independent, and finds too much.";
-        doubts.push(text.replace("{}", &percent(comparison.drifting as f64 / comparison.rows.len() as f64)));
-    }
     let untested = comparison.count(Verdict::Untested) as u64;
     if untested > 0 {
         doubts.push(format!("{} without windows: nothing is said of them.", plural(untested, "point")));
@@ -86,6 +82,13 @@ fn doubts(comparison: &Comparison) -> Vec<String> {
 fn draw(document: &Document<'_>, canvas: &Canvas) -> String {
     let comparison = document.comparison;
     let mut text = String::new();
+    // What casts doubt on all of it comes before it.
+    for doubt in &document.doubts {
+        text += &canvas.wrapped("", doubt.split(' '));
+    }
+    if !document.doubts.is_empty() {
+        text.push('\n');
+    }
     let changed: Vec<&Row> =
         comparison.rows.iter().filter(|row| !matches!(row.verdict, Verdict::Same | Verdict::Untested)).collect();
     if !changed.is_empty() {
@@ -117,9 +120,6 @@ fn draw(document: &Document<'_>, canvas: &Canvas) -> String {
     text += &canvas.wrapped("  ", about.split(' '));
     if comparison.only_old + comparison.only_new > 0 {
         text += &format!("  {} in the old sweep alone, {} in the new\n", comparison.only_old, comparison.only_new);
-    }
-    for doubt in &document.doubts {
-        text += &canvas.wrapped("  ", doubt.split(' '));
     }
     if canvas.unicode { text } else { text.replace('–', "-") }
 }

@@ -251,6 +251,7 @@ fn halving(engine: &mut Engine<'_>, cells: &[Cell]) -> Result<usize, Failure> {
                     point.state = State::Imprecise;
                     point.why = Some(format!("in the slower half after {windows} windows"));
                     engine.settle(point, cell)?;
+                    engine.counts.dropped += 1;
                 }
             }
             *group = fast;
@@ -311,10 +312,14 @@ fn continues(context: &Context<'_>, recorded: &Recorded, header: &Header) -> Res
             (old.spec_hash != header.spec_hash, "other specs or kernels"),
             (old.code_hash != header.code_hash, "another build of the kernels"),
             (old.shard != header.shard, "another --shard"),
-            (old.seed != header.seed || old.strategy != header.strategy, "another --seed or --strategy"),
+            (old.seed != header.seed, "another --seed"),
+            (old.strategy != header.strategy, "another --strategy"),
+            (old.precision != header.precision, "another --precision"),
         ];
-        if let Some((_, what)) = differs.into_iter().find(|(differs, _)| *differs) {
-            let why = format!("the file cannot be gone on in: its run {} was made with {what}", old.run);
+        let others: Vec<&str> = differs.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect();
+        if !others.is_empty() {
+            let run = &old.run;
+            let why = format!("the file cannot be gone on in: its run {run} was made with {}", others.join(", "));
             return Err(Failure::Usage(why));
         }
     }

@@ -190,6 +190,7 @@ impl Loader {
             ticks,
             low: point.low.filter(|_| timed).unwrap_or(ticks),
             high: point.high.filter(|_| timed).unwrap_or(ticks),
+            cycle: point.cycle.filter(|cycle| cycle.is_finite() && *cycle > 0.0).map(|cycle| cycle as f32),
             shape: windows.as_ref().map(Windows::shape),
             limit: point.limit.map(|limit| limit as f32),
             known: point.known.into(),

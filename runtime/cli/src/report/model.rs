@@ -171,6 +171,8 @@ pub struct Entry {
     pub low: f64,
     /// Upper end of its interval.
     pub high: f64,
+    /// Clock units in a cycle of the core while it was measured, if that is known.
+    pub cycle: Option<f32>,
     /// The windows at each of [`FRACTIONS`], in the unit of `ticks`; `None` without windows.
     pub shape: Option<[f32; FRACTIONS.len()]>,
     /// The least that hardware allows.

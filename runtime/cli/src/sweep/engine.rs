@@ -11,7 +11,7 @@ use kiln_kernels::catalogue::Unit;
 use kiln_runtime::candidate::{Candidate, Exclusions};
 use kiln_runtime::detect::Native;
 use kiln_runtime::exec::ALIGNMENT;
-use kiln_runtime::measure::{Bed, End, Goal, Measurement, Mode, Sheet};
+use kiln_runtime::measure::{Bed, End, Goal, Measurement, Mode, Neighbour, Sheet};
 use kiln_runtime::provide::{Published, publish_again};
 use kiln_runtime::race::Budget;
 use kiln_runtime::random::Random;
@@ -95,9 +95,14 @@ struct Facts {
 pub struct Counts {
     pub measured: usize,
     pub imprecise: usize,
+    /// Those of the imprecise that a search gave up early.
+    pub dropped: usize,
     pub ineligible: usize,
     pub refused: usize,
     pub failed: usize,
+    /// Windows that were written, and those of them during which someone else used the core.
+    pub windows: usize,
+    pub busy: u64,
 }
 
 /// A sweep at work.
@@ -112,6 +117,8 @@ pub struct Engine<'a> {
     pub outcomes: HashMap<Cell, Outcome>,
     pub points: HashMap<Cell, Point>,
     pub counts: Counts,
+    /// Who else uses the core.
+    pub neighbour: Neighbour<'a>,
     pub progress: Progress,
 }
 
@@ -174,6 +181,24 @@ impl Moved {
     }
 }
 
+/// Variants of one kernel that are measured together.
+struct Batch<'b> {
+    kernel: usize,
+    /// Their plans, each with the lengths that are asked for.
+    plans: &'b [(usize, Vec<u64>)],
+    ready: &'b [Ready],
+    effort: Effort,
+    end: Option<Instant>,
+}
+
+/// The variants of a batch that have one length.
+struct Lane {
+    n: u64,
+    /// Their places in the batch.
+    places: Vec<usize>,
+    sheet: Sheet,
+}
+
 /// Time until a moment.
 struct Until(Option<Instant>);
 
@@ -186,6 +211,7 @@ impl Budget for Until {
 impl<'a> Engine<'a> {
     pub fn new(setup: Setup<'a>, run: String, store: Store, progress: Progress) -> Engine<'a> {
         Engine {
+            neighbour: Neighbour::new(setup.clock),
             setup,
             run,
             store,
@@ -370,49 +396,40 @@ impl<'a> Engine<'a> {
                 Goal { seed: self.setup.goal.seed ^ n, precision: 0.0, windows: (windows, windows), ..self.setup.goal }
             }
         };
-        let mut sheets: Vec<(u64, Vec<usize>, Sheet)> = lanes
-            .into_iter()
-            .map(|(n, places)| {
-                let sheet = Sheet::new(places.len(), goal(n));
-                (n, places, sheet)
-            })
-            .collect();
+        let mut lanes: Vec<Lane> =
+            lanes.into_iter().map(|(n, places)| Lane { n, sheet: Sheet::new(places.len(), goal(n)), places }).collect();
+        let batch = Batch { kernel, plans: batch, ready, effort, end };
         let mut random = Random::new(self.setup.goal.seed);
         let mut moved = Moved::new(ready);
         let name = self.setup.spaces[kernel].kernel.name;
         for round in 0.. {
-            let open: usize = sheets.iter().map(|(_, _, sheet)| sheet.live().len()).sum();
+            let open: usize = lanes.iter().map(|lane| lane.sheet.live().len()).sum();
             if open == 0 {
                 break;
             }
             self.progress.doing(format!("{name}: {open} points, round {}", round + 1));
             moved.shuffle(ready, &mut random);
-            for (n, places, sheet) in &mut sheets {
-                self.round(kernel, *n, batch, ready, places, sheet, &moved, &mut random, end, effort, glances)?;
+            for lane in &mut lanes {
+                self.round(&batch, lane, &moved, &mut random, glances)?;
             }
         }
         Ok(())
     }
 
     /// One round of one length.
-    #[allow(clippy::too_many_arguments, reason = "what `measure` has, less its loops")]
     fn round(
         &mut self,
-        kernel: usize,
-        n: u64,
-        batch: &[(usize, Vec<u64>)],
-        ready: &[Ready],
-        places: &[usize],
-        sheet: &mut Sheet,
+        batch: &Batch<'_>,
+        lane: &mut Lane,
         moved: &Moved,
         random: &mut Random,
-        end: Option<Instant>,
-        effort: Effort,
         glances: &mut HashMap<Cell, Point>,
     ) -> Result<(), Failure> {
+        let &mut Lane { n, ref places, ref mut sheet } = lane;
         if sheet.live().is_empty() {
             return Ok(());
         }
+        let kernel = batch.kernel;
         let contract = self.setup.spaces[kernel].kernel;
         // Moves the buffers against pages, which a seed alone does not.
         let spacer = vec![0_u8; random.below(SPACER) as usize];
@@ -424,19 +441,22 @@ impl<'a> Engine<'a> {
         };
         let entrants: Vec<Verified> = places.iter().filter_map(|place| moved.at(*place).cloned()).collect();
         let mut bed = Bed { arena, entrants: &entrants, clock: self.setup.clock, mode: self.setup.mode };
-        let mut failure = None;
-        sheet.round(&mut bed, &mut Until(end), &mut |index, measurement| {
-            let place = places[index];
-            let Ready::Good { made, .. } = &ready[place] else { return };
-            let cell = Cell { kernel, plan: batch[place].0, n };
-            let point = self.timed(cell, made, measurement);
-            if matches!(effort, Effort::Glance(_)) && point.ticks.is_some() {
-                glances.insert(cell, point);
-            } else if let Err(why) = self.settle(point, cell) {
-                failure.get_or_insert(why);
-            }
+        let mut finished = Vec::new();
+        sheet.round(&mut bed, &mut self.neighbour, &mut Until(batch.end), &mut |index, measurement| {
+            finished.push((index, measurement));
         });
-        failure.map_or(Ok(()), Err)
+        for (index, measurement) in finished {
+            let place = places[index];
+            let Ready::Good { made, .. } = &batch.ready[place] else { continue };
+            let cell = Cell { kernel, plan: batch.plans[place].0, n };
+            let point = self.timed(cell, made, measurement);
+            if matches!(batch.effort, Effort::Glance(_)) && point.ticks.is_some() {
+                glances.insert(cell, point);
+            } else {
+                self.settle(point, cell)?;
+            }
+        }
+        Ok(())
     }
 
     fn units(&self, cell: Cell) -> u64 {
@@ -485,6 +505,8 @@ impl<'a> Engine<'a> {
             limit: None,
             calls: 0,
             windows: Vec::new(),
+            busy: 0,
+            cycle: None,
             at: (self.setup.begun.elapsed().as_secs_f64() * 1e3).round() / 1e3,
         }
     }
@@ -507,6 +529,8 @@ impl<'a> Engine<'a> {
             low: measurement.interval.map(|interval| per(interval.low)),
             high: measurement.interval.map(|interval| per(interval.high)),
             calls: measurement.calls.into(),
+            busy: measurement.busy as u64,
+            cycle: measurement.per_cycle.map(|cycle| (cycle * 1e4).round() / 1e4),
             windows: measurement.windows,
             ..self.point(cell, facts, state, why)
         }
@@ -524,6 +548,8 @@ impl<'a> Engine<'a> {
                 State::Refused => self.counts.refused += 1,
                 State::Failed => self.counts.failed += 1,
             }
+            self.counts.windows += point.windows.len();
+            self.counts.busy += point.busy;
             self.store.append(&Record::from(point.clone()))?;
             self.progress.step();
         }

@@ -322,6 +322,12 @@ pub struct Point {
     /// Clock units of each window, in the order of the rounds.
     #[serde(default)]
     pub windows: Vec<u64>,
+    /// How many of the windows were measured while someone else used the core.
+    #[serde(default)]
+    pub busy: u64,
+    /// Clock units in a cycle of the core while it was measured, if that is known.
+    #[serde(default)]
+    pub cycle: Option<f64>,
     /// Seconds since the run began.
     #[serde(default)]
     pub at: f64,

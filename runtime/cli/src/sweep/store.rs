@@ -6,7 +6,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::record::{Header, Point, Record};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::record::{Header, Point, Record, SCHEMA};
 use crate::failure::Failure;
 
 /// Longest line that is read back: a point with the most windows is far below it.
@@ -23,6 +26,8 @@ pub struct Recorded {
     pub damaged: Vec<u64>,
     /// Bytes of a last line without its end.
     pub torn: u64,
+    /// Whether all of it is the beginning of a header that was not finished.
+    pub is_beginning: bool,
 }
 
 /// An open file.
@@ -32,18 +37,33 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a file to append to. With `resume` it may hold points already; a last line that was not finished is cut off.
+    /// Opens a file to append to, and locks it. With `resume` it may hold points already; a last line that was not finished is
+    /// cut off.
     ///
     /// # Errors
-    /// It exists and `resume` is not asked for, or the system refuses.
+    /// It exists and `resume` is not asked for; it is no file of a sweep; another process writes to it; or the system refuses.
     pub fn open(path: &Path, resume: bool) -> Result<(Store, Recorded), Failure> {
         let refuse = |why: io::Error| Failure::Unwritable { path: path.to_owned(), why };
+        let usage = |what: &str| Failure::Usage(format!("{} {what}", path.display()));
+        // Before it is opened: to open a pipe may take for ever.
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Err(usage("is no regular file, and a sweep is read again to go on"));
+        }
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(refuse)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Err(usage("is being written by another sweep")),
+            // Some file systems know no locks.
+            Ok(()) | Err(_) => {}
+        }
         let length = file.metadata().map_err(refuse)?.len();
         if length > 0 && !resume {
             return Err(Failure::Exists(path.to_owned()));
         }
         let recorded = read(&mut file).map_err(refuse)?;
+        // What was killed while it wrote its first line leaves the beginning of a header.
+        if recorded.headers.is_empty() && recorded.points.is_empty() && length > 0 && !recorded.is_beginning {
+            return Err(usage("is no file of a sweep: nothing in it was changed"));
+        }
         file.set_len(length - recorded.torn).map_err(refuse)?;
         Ok((Store { file, path: path.to_owned() }, recorded))
     }
@@ -63,11 +83,8 @@ impl Store {
     /// The system refuses.
     pub fn sync(&self) -> Result<(), Failure> {
         match self.file.sync_data() {
-            // A pipe or a device has nothing to write out.
-            Err(why) if why.kind() != io::ErrorKind::InvalidInput => {
-                Err(Failure::Unwritable { path: self.path.clone(), why })
-            }
-            _ => Ok(()),
+            Err(why) => Err(Failure::Unwritable { path: self.path.clone(), why }),
+            Ok(()) => Ok(()),
         }
     }
 }
@@ -96,6 +113,9 @@ fn read(file: &mut File) -> io::Result<Recorded> {
                 continue;
             }
             recorded.torn = length;
+            let beginning = format!("{{\"schema\":\"{SCHEMA}\",\"kind\":\"header\"");
+            let shared = line.len().min(beginning.len());
+            recorded.is_beginning = number == 1 && line[..shared] == beginning.as_bytes()[..shared];
             return Ok(recorded);
         }
         if let Ok(header) = serde_json::from_slice::<Header>(&line) {
@@ -136,6 +156,28 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(&whole) && text.lines().count() == 6, "{text}");
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn other_files_and_files_in_use_are_left_alone() {
+        let path = path("foreign");
+        for text in ["int main(){\n  return 0;\n} // end", "\n", "{\"schema\":\"kiln.bench/1\""] {
+            std::fs::write(&path, text).unwrap();
+            assert!(matches!(Store::open(&path, true), Err(Failure::Usage(why)) if why.contains("no file of a sweep")));
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        for cut in [1, 20, HEADER.len() - 1] {
+            std::fs::write(&path, &HEADER[..cut]).unwrap();
+            assert_eq!(Store::open(&path, true).unwrap().1.torn, cut as u64);
+        }
+        std::fs::write(&path, format!("{HEADER}\n")).unwrap();
+        let (store, _) = Store::open(&path, true).unwrap();
+        assert!(matches!(Store::open(&path, true), Err(Failure::Usage(why)) if why.contains("another sweep")));
+        drop(store);
+        assert!(Store::open(&path, true).is_ok());
+        std::fs::remove_file(path).unwrap();
+        let device = Path::new("/dev/full");
+        assert!(matches!(Store::open(device, false), Err(Failure::Usage(why)) if why.contains("no regular file")));
     }
 
     #[test]

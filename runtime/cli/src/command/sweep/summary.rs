@@ -7,9 +7,13 @@ use serde::Serialize;
 
 use crate::args::SweepOptions;
 use crate::canvas::{Canvas, Column, Tone};
+use crate::report::scale::plural;
 use crate::sweep::engine::{Counts, Engine};
 use crate::sweep::record::Search;
 use crate::sweep::space::{RefusedValue, Space};
+
+/// Part of the windows with a busy core from which it is worth a word.
+const NOISY: f64 = 0.1;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
@@ -24,12 +28,18 @@ pub struct Document {
     found: usize,
     measured: usize,
     imprecise: usize,
+    /// Those of the imprecise that the search gave up early.
+    dropped: usize,
     ineligible: usize,
     refused: usize,
     pub failed: usize,
     /// Points for which there was no time.
     left: usize,
     elapsed_s: f64,
+    /// Seconds in which it waited because someone else used the core.
+    waited_s: f64,
+    /// Part of the windows during which someone else used it all the same.
+    busy: f64,
     refused_values: Vec<Refused>,
     best: Vec<Best>,
 }
@@ -115,14 +125,21 @@ pub fn summary(
         found,
         measured: counts.measured,
         imprecise: counts.imprecise,
+        dropped: counts.dropped,
         ineligible: counts.ineligible,
         refused: counts.refused,
         failed: counts.failed,
         left: if options.strategy == Search::Local { 0 } else { looked_at.saturating_sub(found + done) },
-        elapsed_s: (engine.elapsed().as_secs_f64() * 1e3).round() / 1e3,
+        elapsed_s: seconds(engine.elapsed()),
+        waited_s: seconds(engine.neighbour.waited()),
+        busy: counts.busy as f64 / counts.windows.max(1) as f64,
         refused_values: refused_values.collect(),
         best: best.into_values().collect(),
     }
+}
+
+fn seconds(time: std::time::Duration) -> f64 {
+    (time.as_secs_f64() * 1e3).round() / 1e3
 }
 
 /// For people: the fastest of each kernel and length, and how many points ended how.
@@ -157,9 +174,19 @@ pub fn draw(document: &Document, canvas: &Canvas) -> String {
     for (key, values) in by_reason(&document.refused_values) {
         text += &canvas.wrapped("  ", format!("{key}: {values}").split(' '));
     }
+    if document.busy > NOISY {
+        let line = format!(
+            "Someone else used this core in {:.0} % of the windows, though {:.1} s were spent on waiting: rankings of near \
+             ones may be different when it is quiet.",
+            document.busy * 100.0,
+            document.waited_s
+        );
+        text += &canvas.wrapped("  ", line.split(' '));
+    }
     let counts = [
         (document.measured, "measured"),
-        (document.imprecise, "with a wider interval than asked for"),
+        (document.dropped, "slow and given up early"),
+        (document.imprecise - document.dropped, "with a wider interval than asked for"),
         (document.ineligible, "cannot run here"),
         (document.refused, "refused by the generator"),
         (document.failed, "WRONG"),
@@ -169,12 +196,15 @@ pub fn draw(document: &Document, canvas: &Canvas) -> String {
     let counts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let line = format!(
-        "{} points: {}; {:.1} s. Written to {}; `kiln report {} --out report.html` draws it.",
-        document.points,
+        "{}: {}; {:.1} s. Written to {}{}",
+        plural(document.points as u64, "point"),
         counts.join(", "),
         document.elapsed_s,
         document.out,
-        document.out
+        match document.measured + document.imprecise + document.found {
+            0 => "; the same command with --resume goes on.".to_owned(),
+            _ => format!("; `kiln report {} --out report.html` draws it.", document.out),
+        }
     );
     text += &canvas.wrapped("", line.split(' '));
     text
