@@ -1,5 +1,7 @@
 //! The command line: words in, [`Args`] out. Does nothing.
 
+use std::num::IntErrorKind;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -40,7 +42,7 @@ pub enum Command {
         #[arg(value_name = "KERNEL")]
         kernels: Vec<String>,
         /// CPU time for all races together, in milliseconds; as much as it takes if not given
-        #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+        #[arg(long, value_name = "MS", value_parser = whole(1..=3_600_000), allow_negative_numbers = true)]
         budget: Option<u64>,
     },
     /// List kernels and variants, and which of them can run here
@@ -64,10 +66,10 @@ pub enum Command {
         #[arg(value_name = "KERNEL")]
         kernels: Vec<String>,
         /// Random cases for each length and way of sharing memory, besides the fixed ones
-        #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+        #[arg(long, value_name = "N", default_value_t = 8, value_parser = cases, allow_negative_numbers = true)]
         cases: u32,
         /// Seed that all operands follow from, decimal or 0x…; another one each time if not given
-        #[arg(long, value_name = "S", value_parser = seed)]
+        #[arg(long, value_name = "S", value_parser = seed, allow_negative_numbers = true)]
         seed: Option<u64>,
     },
     /// Explain which variant is in force for each kernel and size class, and why
@@ -126,31 +128,32 @@ pub struct SweepOptions {
     #[arg(long = "set", value_name = "KEY=VALUES", value_parser = crate::sweep::set::parse)]
     pub sets: Vec<Set>,
     /// Lengths: 4,8,16..64:16 [default: the size classes of each kernel]
-    #[arg(long, value_name = "N,…", value_parser = sizes)]
+    #[arg(long, value_name = "N,…", value_parser = sizes, allow_negative_numbers = true)]
     pub sizes: Option<Sizes>,
     /// The file that points are appended to
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Go on in a file that exists: points that are in it are not measured again
+    /// Go on in a file that exists: points that are in it are not measured again. Machine, specs, build, --seed, --mode,
+    /// --precision, --strategy and --shard must be those of the file
     #[arg(long)]
     pub resume: bool,
     /// Measure the I-th of N parts alone; which points are in it depends on nothing but their names
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
-    /// How the space is searched
+    /// How the space is searched: random needs --sample, local may have one, halving looks at every point and takes none
     #[arg(long, value_name = "HOW", default_value = "exhaustive")]
     pub strategy: Search,
-    /// Points of a random sample; for a local search, of each kernel and length
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    /// Points of a random sample; with --strategy local, of each kernel and length [default there: 64]
+    #[arg(long, value_name = "N", value_parser = whole(1..=100_000_000), allow_negative_numbers = true)]
     pub sample: Option<u64>,
     /// Seed of samples, operands and the order of rounds, decimal or 0x…
-    #[arg(long, value_name = "S", value_parser = seed, default_value = "1")]
+    #[arg(long, value_name = "S", value_parser = seed, default_value = "1", allow_negative_numbers = true)]
     pub seed: u64,
     /// Widest confidence interval (95 %), as a fraction or in percent
-    #[arg(long, value_name = "P", value_parser = precision, default_value = "1%")]
+    #[arg(long, value_name = "P", value_parser = precision, default_value = "1%", allow_hyphen_values = true)]
     pub precision: f64,
     /// Time for all of it, in seconds; as long as it takes if not given
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub time: Option<f64>,
     /// How calls follow each other
     #[arg(long, value_name = "MODE", default_value = "throughput")]
@@ -185,26 +188,33 @@ fn shard(word: &str) -> Result<Shard, String> {
 /// What is reported, and where to.
 #[derive(Debug, clap::Args)]
 pub struct ReportOptions {
-    /// Files of `kiln sweep`
+    /// Files of `kiln sweep`, or pipes: /dev/stdin
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// The page: one file that needs no network
+    /// The page: one file that needs no network. `-` is standard output, instead of what is printed otherwise
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Every point, for spreadsheets
+    /// Every point, for spreadsheets; `-` as well
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// Every picture as a file of its own
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
-    /// The tables, for notes
+    /// The tables, for notes; `-` as well
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
     /// The parameter on the axis [default: unroll, else blocks, else the number that has most values]
     #[arg(long, value_name = "KEY")]
     pub x: Option<String>,
     /// How much slower than the best is good enough for the atlas
-    #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_value = "1%,2%,5%", value_parser = fraction)]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        value_delimiter = ',',
+        default_value = "1%,2%,5%",
+        value_parser = fraction,
+        allow_hyphen_values = true
+    )]
     pub within: Vec<f64>,
     /// Take each file for a machine of its own
     #[arg(long)]
@@ -221,10 +231,10 @@ pub struct CompareOptions {
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
     /// Changes up to this are none
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = fraction)]
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = fraction, allow_hyphen_values = true)]
     pub threshold: f64,
     /// How likely a wrong alarm may be when nothing has changed, over all comparisons together
-    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = level)]
+    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = level, allow_negative_numbers = true)]
     pub level: f64,
 }
 
@@ -245,13 +255,13 @@ pub struct SpeedOptions {
     #[arg(long, value_name = "MODE", value_delimiter = ',')]
     modes: Vec<AesMode>,
     /// Bytes of a call, multiples of 128 up to 1 GiB; or 64 [default: 64,256,1024,8192,65536]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = bytes)]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = bytes, allow_negative_numbers = true)]
     bytes: Vec<usize>,
     /// Time for each row of the table
-    #[arg(long, value_name = "S", default_value_t = 0.1, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 0.1, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: f64,
     /// Threads that work at once, each on a buffer of its own, with one key
-    #[arg(long, value_name = "T", default_value_t = 1, value_parser = threads)]
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = threads, allow_negative_numbers = true)]
     pub threads: usize,
 }
 
@@ -358,9 +368,13 @@ impl Form {
 }
 
 fn bytes(word: &str) -> Result<usize, String> {
-    let bytes: usize = word.parse().map_err(|error: std::num::ParseIntError| error.to_string())?;
+    let bytes = integer(word)?;
     let whole = bytes == 64 || bytes > 0 && bytes.is_multiple_of(128) && bytes <= 1 << 30;
-    if whole { Ok(bytes) } else { Err("not a multiple of 128 from 128 to 1073741824, nor 64".to_owned()) }
+    if let (true, Ok(bytes)) = (whole, usize::try_from(bytes)) {
+        Ok(bytes)
+    } else {
+        Err("not a multiple of 128 from 128 to 1073741824, nor 64".to_owned())
+    }
 }
 
 fn precision(word: &str) -> Result<f64, String> {
@@ -371,13 +385,12 @@ fn precision(word: &str) -> Result<f64, String> {
 }
 
 fn seconds(word: &str) -> Result<f64, String> {
-    let seconds: f64 = word.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    let seconds = decimal(word)?;
     if (0.001..=86_400.0).contains(&seconds) { Ok(seconds) } else { Err("not from 0.001 to 86400".to_owned()) }
 }
 
 fn threads(word: &str) -> Result<usize, String> {
-    let threads: usize = word.parse().map_err(|error: std::num::ParseIntError| error.to_string())?;
-    if (1..=1024).contains(&threads) { Ok(threads) } else { Err("not from 1 to 1024".to_owned()) }
+    whole(1..=1024)(word).map(|threads| threads as usize)
 }
 
 /// `2%`, or `0.02`.
@@ -386,7 +399,7 @@ fn fraction(word: &str) -> Result<f64, String> {
         Some(digits) => (digits.trim_end(), 100.0),
         None => (word, 1.0),
     };
-    let number: f64 = digits.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    let number = decimal(digits)?;
     if (0.0..1.0).contains(&(number / unit)) {
         Ok(number / unit)
     } else {
@@ -395,15 +408,49 @@ fn fraction(word: &str) -> Result<f64, String> {
 }
 
 fn level(word: &str) -> Result<f64, String> {
-    let level: f64 = word.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    let level = decimal(word)?;
     if level > 0.0 && level < 1.0 { Ok(level) } else { Err("not between 0 and 1".to_owned()) }
 }
 
-fn seed(word: &str) -> Result<u64, std::num::ParseIntError> {
-    match word.strip_prefix("0x") {
+fn seed(word: &str) -> Result<u64, String> {
+    let number = match word.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => word.parse(),
+    };
+    number.map_err(|error| match error.kind() {
+        IntErrorKind::PosOverflow => "more than 64 bits".to_owned(),
+        _ => "no whole number, decimal or 0x…".to_owned(),
+    })
+}
+
+fn cases(word: &str) -> Result<u32, String> {
+    whole(0..=1_000_000)(word).map(|cases| cases as u32)
+}
+
+/// Reads a whole number of a range.
+fn whole(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<u64, String> + Clone {
+    move |word| {
+        let number = integer(word)?;
+        let (least, most) = (range.start(), range.end());
+        if range.contains(&number) { Ok(number) } else { Err(format!("not from {least} to {most}")) }
     }
+}
+
+/// A whole number; those beyond 64 bits, which no range has, are as good as the nearest of them.
+fn integer(word: &str) -> Result<u64, String> {
+    let digits = word.strip_prefix('-').unwrap_or(word);
+    match word.parse() {
+        Ok(number) => Ok(number),
+        Err(_) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => match digits == word {
+            true => Ok(u64::MAX),
+            false => Err("it is negative".to_owned()),
+        },
+        Err(_) => Err("no whole number".to_owned()),
+    }
+}
+
+fn decimal(word: &str) -> Result<f64, String> {
+    word.parse().map_err(|_| "no number".to_owned())
 }
 
 #[cfg(test)]
@@ -459,6 +506,22 @@ mod tests {
         ];
         for line in lines {
             assert!(Args::try_parse_from(line).is_err(), "{line:?}");
+        }
+        // In our words, and not in those of a parser of numbers.
+        let told: [(&[&str], &str); 9] = [
+            (&["tune", "--budget", "-1"], "it is negative"),
+            (&["tune", "--budget", "99999999999999999999999"], "not from 1 to 3600000"),
+            (&["sweep", "k", "--out", "x", "--time", "-1"], "not from 0.001 to 86400"),
+            (&["sweep", "k", "--out", "x", "--time", "soon"], "no number"),
+            (&["sweep", "k", "--out", "x", "--precision", "-1%"], "not from 0% to below 100%"),
+            (&["sweep", "k", "--out", "x", "--seed", "-1"], "no whole number"),
+            (&["report", "a", "--within", "-1%"], "not from 0% to below 100%"),
+            (&["compare", "a", "b", "--level", "-1"], "not between 0 and 1"),
+            (&["speed", "aes", "--bytes", "many"], "no whole number"),
+        ];
+        for (line, why) in told {
+            let error = Args::try_parse_from([&["kiln"], line].concat()).expect_err("wrong").to_string();
+            assert!(error.contains(why) && !error.contains("tip:"), "{error}");
         }
         assert_eq!(seed("0xff"), Ok(255));
         assert_eq!(shard("3/4"), Ok(Shard { index: 3, of: 4 }));

@@ -12,6 +12,11 @@ use super::record::{Header, Point, Record, SCHEMA};
 
 /// Longer lines are not read: a point with a million windows is shorter.
 pub const LONGEST: usize = 16 << 20;
+/// A line of which this much was seen has no end that is worth waiting for: a device, or a file of something else.
+const ENDLESS: usize = 64 << 20;
+/// How compressed files begin, and what unpacks them.
+const COMPRESSED: [(&[u8], &str); 4] =
+    [(b"\x1f\x8b", "zcat"), (b"\x28\xb5\x2f\xfd", "zstdcat"), (b"\xfd7zXZ\0", "xzcat"), (b"BZh", "bzcat")];
 
 /// Why a line cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +30,8 @@ pub enum Damage {
     },
     /// It is the last one and was not written to its end.
     CutOff,
+    /// It does not begin as the lines of sweeps do.
+    NoObject,
     /// It is no JSON, or a field is missing or of another type.
     Malformed(String),
     /// It is a header of a schema that this version does not know.
@@ -51,6 +58,7 @@ impl fmt::Display for Damage {
             Damage::TooLong => write!(f, "the line is longer than {} MiB", LONGEST >> 20),
             Damage::NotText { byte } => write!(f, "the line is not UTF-8 from byte {} on", byte + 1),
             Damage::CutOff => f.write_str("the last line is cut off, as when a sweep is killed"),
+            Damage::NoObject => f.write_str("the line is not of a sweep: it is no JSON object"),
             Damage::Malformed(why) => f.write_str(&visible(why)),
             Damage::Schema { schema, .. } => {
                 write!(f, "the schema is `{}`; this version reads `{SCHEMA}`", visible(schema))
@@ -78,7 +86,7 @@ impl<R: BufRead> Lines<R> {
     /// The next line that is not blank: its 1-based number, and what it holds. `None` at the end.
     ///
     /// # Errors
-    /// The file cannot be read on.
+    /// The file cannot be read on, or it is clear that it is none of a sweep: it is compressed, or a line does not end.
     pub fn next_line(&mut self) -> io::Result<Option<(u64, Result<Record, Damage>)>> {
         loop {
             let Some(end) = self.fill()? else { return Ok(None) };
@@ -97,7 +105,7 @@ impl<R: BufRead> Lines<R> {
     fn fill(&mut self) -> io::Result<Option<End>> {
         self.buffer.clear();
         let mut long = false;
-        let mut any = false;
+        let mut seen = 0;
         loop {
             let available = match self.input.fill_buf() {
                 Ok(available) => available,
@@ -110,9 +118,17 @@ impl<R: BufRead> Lines<R> {
             };
             if !ended && taken == 0 {
                 let end = if long { End::TooLong } else { End::File };
-                return Ok(any.then_some(end));
+                return Ok((seen > 0).then_some(end));
             }
-            any = true;
+            if self.number == 0 && seen == 0 {
+                refuse_compressed(available)?;
+            }
+            // The line's end counts, so that an empty line is one.
+            seen += taken + usize::from(ended);
+            if seen > ENDLESS {
+                let why = format!("a line is longer than {} MiB: this is no file of a sweep", ENDLESS >> 20);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
             long |= self.buffer.len() + taken > LONGEST;
             if long {
                 self.buffer.clear();
@@ -123,6 +139,16 @@ impl<R: BufRead> Lines<R> {
             if ended {
                 return Ok(Some(if long { End::TooLong } else { End::Line }));
             }
+        }
+    }
+}
+
+fn refuse_compressed(beginning: &[u8]) -> io::Result<()> {
+    match COMPRESSED.iter().find(|(magic, _)| beginning.starts_with(magic)) {
+        None => Ok(()),
+        Some((_, tool)) => {
+            let why = format!("it is compressed; `{tool} FILE | kiln report /dev/stdin` reads it");
+            Err(io::Error::new(io::ErrorKind::InvalidData, why))
         }
     }
 }
@@ -155,6 +181,9 @@ fn parse(bytes: &[u8], last: bool) -> Result<Record, Damage> {
         _ => Damage::NotText { byte: error.valid_up_to() },
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !text.trim_start().starts_with('{') {
+        return Err(Damage::NoObject);
+    }
     let malformed = |error: serde_json::Error| match last && error.is_eof() {
         true => Damage::CutOff,
         false => Damage::Malformed(told(&error)),
@@ -191,6 +220,7 @@ fn header(header: Header) -> Result<Record, Damage> {
             number("quantile", "is not between 0 and 1")
         }
         Header { timer, .. } if timer.ticks_per_microsecond < 0.0 => number("ticks_per_microsecond", "is negative"),
+        Header { timer, .. } if timer.ticks_per_microsecond == 0.0 => number("ticks_per_microsecond", "is 0"),
         _ => Ok(Record::from(header)),
     }
 }
@@ -240,7 +270,8 @@ fn wrong_number(point: &Point) -> Option<(&'static str, &'static str)> {
 mod tests {
     use super::*;
 
-    const HEADER: &str = r#"{"schema":"kiln.sweep/1","kind":"header","run":"aa","cpu":{},"timer":{}}"#;
+    const HEADER: &str =
+        r#"{"schema":"kiln.sweep/1","kind":"header","run":"aa","cpu":{},"timer":{"ticks_per_microsecond":2000}}"#;
     const POINT: &str = r#"{"kind":"point","run":"aa","id":"1","kernel":"k","variant":"s.u7","strategy":"s","n":64,"state":"measured","ticks":1.5,"low":1.25,"high":2}"#;
 
     fn read(bytes: &[u8]) -> Vec<(u64, Result<Record, Damage>)> {
@@ -293,9 +324,10 @@ mod tests {
     #[test]
     fn damage_is_named_and_the_rest_is_kept() {
         assert_eq!(damage(b"{\"kind\":\"point\",\xff\xfe}"), Damage::NotText { byte: 16 });
-        assert_eq!(damage(&[0; 100]).to_string(), "expected value (column 1)");
-        assert_eq!(damage(b"[]").to_string(), "there is no `kind`: the line is of no sweep");
-        assert_eq!(damage(b"{}"), Damage::Kind(None));
+        for line in [&[0; 100][..], b"[]", b"null", b"name,ticks", b"7"] {
+            assert_eq!(damage(line).to_string(), "the line is not of a sweep: it is no JSON object");
+        }
+        assert_eq!(damage(b"{}").to_string(), "there is no `kind`: the line is of no sweep");
         assert_eq!(damage(br#"{"kind":"Point"}"#), Damage::Kind(Some("Point".into())));
         assert!(damage(br#"{"kind":"point"}"#).to_string().starts_with("missing field `run`"));
         let other = HEADER.replace("sweep/1", "sweep/2");
@@ -330,6 +362,10 @@ mod tests {
             assert!(!with("1.5", number).is_empty());
         }
         assert!(with("64", "-64").contains("invalid value"));
+        for (rate, why) in [("0", "is 0"), ("-1", "is negative"), ("-0.0", "is 0")] {
+            let header = HEADER.replace("2000", rate);
+            assert_eq!(damage(header.as_bytes()).to_string(), format!("`ticks_per_microsecond` {why}"));
+        }
     }
 
     #[test]
@@ -338,5 +374,13 @@ mod tests {
         assert_eq!(damage(long.as_bytes()), Damage::TooLong);
         let lines = read(format!("{HEADER}\n{long}").as_bytes());
         assert_eq!(lines[1], (2, Err(Damage::TooLong)));
+    }
+
+    #[test]
+    fn what_is_clearly_no_sweep_is_given_up() {
+        let why = |input: &mut dyn BufRead| Lines::new(input).next_line().expect_err("no sweep").to_string();
+        assert!(why(&mut io::BufReader::new(io::repeat(b'x'))).contains("longer than 64 MiB"));
+        assert!(why(&mut &b"\x1f\x8b\x08\0"[..]).contains("compressed; `zcat FILE"));
+        assert!(why(&mut &b"BZh91AY\n"[..]).contains("compressed"));
     }
 }

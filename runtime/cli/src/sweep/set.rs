@@ -1,6 +1,7 @@
 //! What `--set` says: a key of a spec's strategies and the values that it takes.
 
 use std::fmt;
+use std::num::{IntErrorKind, ParseIntError};
 
 /// Most values of one key.
 const MOST: u64 = 100_000;
@@ -70,12 +71,20 @@ pub fn numbers(text: &str) -> Result<Vec<u64>, String> {
     let mut all: Vec<u64> = Vec::new();
     for item in text.split(',') {
         for value in expand(item.trim())? {
-            all.push(value.parse().map_err(|_| format!("`{value}` is no number"))?);
+            all.push(number(&value).map_err(|why| format!("`{value}` {why}"))?);
         }
     }
     all.sort_unstable();
     all.dedup();
     Ok(all)
+}
+
+/// A number, or why it is none.
+fn number(digits: &str) -> Result<u64, &'static str> {
+    digits.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "is too large",
+        _ => "is no number",
+    })
 }
 
 fn expand(item: &str) -> Result<Vec<String>, String> {
@@ -86,9 +95,12 @@ fn expand(item: &str) -> Result<Vec<String>, String> {
     let (word, first) = before.rsplit_once(':').unwrap_or(("", before));
     let (last, step) = after.split_once(':').unwrap_or((after, "1"));
     let last = last.strip_prefix('=').unwrap_or(last);
-    let number = |digits: &str| digits.parse::<u64>().map_err(|_| format!("`{digits}` in `{item}` is no number"));
-    let (first, last, step) = (number(first)?, number(last)?, number(step)?);
-    if step == 0 || first > last {
+    let part = |digits: &str| number(digits).map_err(|why| format!("`{digits}` in `{item}` {why}"));
+    let (first, last, step) = (part(first)?, part(last)?, part(step)?);
+    if step == 0 {
+        return Err(format!("the step of the range `{item}` is 0"));
+    }
+    if first > last {
         return Err(format!("the range `{item}` has nothing in it"));
     }
     if (last - first) / step >= MOST {
@@ -132,7 +144,8 @@ mod tests {
             ("unroll=", "missing"),
             ("unroll=1,,2", "missing"),
             ("unroll=4..1", "nothing in it"),
-            ("unroll=1..9:0", "nothing in it"),
+            ("unroll=1..9:0", "the step of the range `1..9:0` is 0"),
+            ("unroll=1..99999999999999999999", "`99999999999999999999` in `1..99999999999999999999` is too large"),
             ("unroll=1..x", "`x` in `1..x` is no number"),
             ("unroll=0..18446744073709551615", "more than"),
             ("unroll=-1..3", "no number"),
@@ -140,6 +153,7 @@ mod tests {
             let why = parse(text).unwrap_err();
             assert!(why.contains(part), "{text}: {why}");
         }
-        assert!(numbers("a").is_err());
+        assert_eq!(numbers("a"), Err("`a` is no number".to_owned()));
+        assert_eq!(numbers("99999999999999999999999"), Err("`99999999999999999999999` is too large".to_owned()));
     }
 }

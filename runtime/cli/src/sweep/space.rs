@@ -33,6 +33,15 @@ pub struct Space {
     pub refused: Vec<RefusedValue>,
 }
 
+/// A list as it may stand in a message.
+fn short(set: &Set) -> String {
+    const MOST: usize = 5;
+    match set.values.len() {
+        0..=MOST => set.to_string(),
+        many => format!("{}={},… ({many} values)", set.key, set.values[..MOST].join(",")),
+    }
+}
+
 /// A value that a strategy does not take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedValue {
@@ -51,7 +60,7 @@ impl Space {
     ///
     /// # Errors
     /// Strategies of which the kernel has none, or a key of which no strategy takes a value. A key that no strategy has changes
-    /// nothing.
+    /// nothing, and is told.
     pub fn of(provider: &Provider, kernel: &'static Kernel, sets: &[Set]) -> Result<Space, Failure> {
         let Some(spec) = provider.specs().kernel(kernel.name) else {
             return Err(Failure::UnknownKernel(nearest(kernel.name, [])));
@@ -66,8 +75,11 @@ impl Space {
         for set in sets.iter().filter(|set| set.key != STRATEGY) {
             draft.apply(set, &mut refused)?;
         }
-        let parsed = draft.read(&draft.table)?;
-        Ok(Space { kernel, specs: parsed, refused })
+        let specs = draft.read(&draft.table).map_err(|problems| {
+            let all = sets.iter().map(|set| format!("--set {}", short(set))).collect::<Vec<_>>().join(" ");
+            Failure::Usage(format!("{all}: {}", reason(&problems)))
+        })?;
+        Ok(Space { kernel, specs, refused })
     }
 
     /// Every variant of the space.
@@ -112,6 +124,32 @@ fn table(spec: &KernelSpec) -> Result<toml::Table, Failure> {
     spec.text.parse().map_err(|_| Failure::Specs(Problem::whole(&spec.file, Reason::Incomplete).into()))
 }
 
+/// The first of the problems, without its place in a text that nobody wrote.
+fn reason(problems: &Problems) -> String {
+    problems.iter().next().map_or_else(String::new, Problem::message)
+}
+
+/// Why no strategy takes any of some values: each reason once.
+fn reasons(refused: &[RefusedValue]) -> String {
+    let mut known: Vec<(&str, Set)> = Vec::new();
+    for RefusedValue { key, value, why, .. } in refused {
+        let of = known.iter().position(|(known, _)| known == why).unwrap_or_else(|| {
+            known.push((why, Set { key: key.clone(), values: Vec::new() }));
+            known.len() - 1
+        });
+        if !known[of].1.values.contains(value) {
+            known[of].1.values.push(value.clone());
+        }
+    }
+    const MOST: usize = 3;
+    let mut text: Vec<String> =
+        known.iter().take(MOST).map(|(why, set)| format!("--set {}: {why}", short(set))).collect();
+    if known.len() > MOST {
+        text.push(format!("and {} more", known.len() - MOST));
+    }
+    text.join("; ")
+}
+
 fn strategies(table: &mut toml::Table) -> &mut [toml::Value] {
     table.get_mut(STRATEGY).and_then(toml::Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
 }
@@ -147,22 +185,18 @@ impl Draft<'_> {
             }
             return Ok(());
         }
-        let mut owners = 0;
+        let names: Vec<String> = strategies(&mut self.table).iter().map(|strategy| word(strategy).to_owned()).collect();
+        let owners: Vec<usize> = (0..names.len()).filter(|&index| self.has(&names[index], &set.key)).collect();
         let mut taken = 0;
-        let mut first_problem = None;
-        for index in 0..strategies(&mut self.table).len() {
-            let name = word(&strategies(&mut self.table)[index]).to_owned();
-            if !self.has(&name, &set.key) {
-                continue;
-            }
-            owners += 1;
+        let before = refused.len();
+        for &index in &owners {
+            let name = &names[index];
             let mut values = Vec::new();
             for value in &set.values {
                 match self.only(index, set, std::slice::from_ref(value)).and_then(|table| self.read(&table)) {
                     Ok(_) => values.push(value.clone()),
                     Err(problems) => {
-                        let why = problems.iter().next().map_or_else(String::new, Problem::message);
-                        first_problem.get_or_insert(problems);
+                        let why = reason(&problems);
                         let (key, value) = (set.key.clone(), value.clone());
                         refused.push(RefusedValue { strategy: name.clone(), key, value, why });
                     }
@@ -174,11 +208,18 @@ impl Draft<'_> {
                 strategy.insert(set.key.clone(), toml::Value::Array(list));
             }
         }
-        if owners == 0 {
+        if owners.is_empty() {
+            let why = format!("it has no parameter `{}`", set.key);
+            refused.extend(names.into_iter().map(|strategy| RefusedValue {
+                strategy,
+                key: set.key.clone(),
+                value: set.values.join(" "),
+                why: why.clone(),
+            }));
             return Ok(());
         }
-        if let (0, Some(problems)) = (taken, first_problem) {
-            return Err(Failure::Specs(problems));
+        if taken == 0 {
+            return Err(Failure::Usage(reasons(&refused[before..])));
         }
         // A strategy that takes none of the values has no points.
         let key = set.key.as_str();
