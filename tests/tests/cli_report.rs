@@ -101,7 +101,7 @@ fn damaged_lines_are_named_and_the_rest_is_kept() {
     let named = name(&path);
     for part in [
         format!("{named}:10: "),
-        format!("{named}:20: expected value"),
+        format!("{named}:20: the line is not of a sweep"),
         format!("{named}:30: `ticks` is negative"),
         format!("{named}:40: the schema is `kiln.sweep/7`"),
         format!("{named}:{}: the line is not UTF-8 from byte 1 on", good + 2),
@@ -168,6 +168,39 @@ fn wrong_words_and_files_are_status_2() {
     kiln().run(&words(&[&"compare", &good, &empty])).refuses(&["no point of a sweep was found"]);
     kiln().run(&words(&[&"compare", &good, &other])).refuses(&["no point was measured in both sweeps"]);
     kiln().run(&words(&[&"compare", &good, &good, &"--threshold", &"2"])).refuses(&["--threshold", "such as 2%"]);
+}
+
+#[test]
+fn nothing_that_is_read_is_written_over() {
+    let scratch = Scratch::new("report-outputs");
+    let text = Sweep { sizes: vec![8], ..Sweep::usual(5) }.text();
+    let good = file(&scratch, "a.jsonl", &text);
+    let (out, again) = (scratch.file("out"), scratch.file("./out"));
+    let roundabout = scratch.file("folder/../a.jsonl");
+    fs::create_dir(scratch.file("folder")).expect("the scratch directory is writable");
+    for option in ["--out", "--csv", "--markdown", "--svg"] {
+        for path in [&good, &roundabout] {
+            kiln().run(&words(&[&"report", &good, &option, path])).refuses(&["a.jsonl is read"]);
+        }
+    }
+    kiln().run(&words(&[&"report", &good, &"--out", &out, &"--csv", &again])).refuses(&["out would be written twice"]);
+    assert_eq!(fs::read_to_string(&good).expect("it is there"), text);
+    assert!(!out.exists(), "nothing is written");
+    kiln().run(&words(&[&"report", &good, &"--svg", &file(&scratch, "picture", "")])).refuses(&["cannot be written"]);
+    // A hyphen is standard output.
+    let said = kiln().run(&words(&[&"report", &good, &"--csv", &"-"])).exits(0);
+    assert!(said.out.starts_with("machine,kernel,variant,") && said.out.lines().count() == text.lines().count());
+    kiln().run(&words(&[&"report", &good, &"--csv", &"-", &"--out", &"-"])).refuses(&["standard output"]);
+    kiln().run(&words(&[&"report", &good, &"--svg", &"-"])).refuses(&["standard output"]);
+    kiln().run(&words(&[&"report", &good, &"--csv", &"-", &"--json"])).refuses(&["standard output"]);
+}
+
+#[test]
+fn what_has_no_end_is_not_read() {
+    let scratch = Scratch::new("report-endless");
+    kiln().run(&["report", "/dev/zero"]).refuses(&["/dev/zero cannot be read: it is a device"]);
+    let packed = file(&scratch, "a.jsonl.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03");
+    kiln().run(&words(&[&"report", &packed])).refuses(&["a.jsonl.gz cannot be read: it is compressed", "zcat"]);
 }
 
 #[test]

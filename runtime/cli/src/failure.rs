@@ -97,13 +97,15 @@ impl Failure {
             | Failure::NoPoints
             | Failure::UnknownParameter(_)
             | Failure::NothingInCommon => 2,
-            // A path that the caller got wrong; a full disk is not that.
+            // A path that the caller got wrong, in whatever way; a full disk is not that.
             Failure::Unwritable { why, .. } => match why.kind() {
-                ErrorKind::NotFound
-                | ErrorKind::PermissionDenied
-                | ErrorKind::IsADirectory
-                | ErrorKind::NotADirectory => 2,
-                _ => 1,
+                ErrorKind::StorageFull
+                | ErrorKind::QuotaExceeded
+                | ErrorKind::FileTooLarge
+                | ErrorKind::BrokenPipe
+                | ErrorKind::WriteZero
+                | ErrorKind::Interrupted => 1,
+                _ => 2,
             },
             Failure::Output(_) | Failure::Child(_) => 1,
         }
@@ -271,5 +273,7 @@ mod tests {
             "error: no kernel matches `limb`; did you mean `limb64.mul_add`?\n"
         );
         assert_eq!(Failure::Output(io::ErrorKind::StorageFull.into()).status(), 1);
+        let unwritable = |kind: io::ErrorKind| Failure::Unwritable { path: "x".into(), why: kind.into() }.status();
+        assert_eq!((unwritable(ErrorKind::AlreadyExists), unwritable(ErrorKind::StorageFull)), (2, 1));
     }
 }

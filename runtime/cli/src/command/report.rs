@@ -1,8 +1,8 @@
 //! `kiln report`: files of sweeps to a page, pictures, tables and a document.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
-use std::path::Path;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use kiln_codegen::error::visible;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::names::nearest;
 use crate::progress::Progress;
 use crate::report::load::Loader;
 use crate::report::model::{Machine, Model, Run, Source};
-use crate::report::scale::{figure, tolerance};
+use crate::report::scale::{figure, plural, tolerance};
 use crate::report::section::{Section, sections};
 use crate::report::{Options, csv, markdown, page, pictures, summary, tables};
 
@@ -101,7 +101,7 @@ pub fn load(context: &Context<'_>, mut loader: Loader, paths: &[&Path]) -> Resul
         }
         let all = file.damaged + file.inconsistent;
         if all > PRINTED as u64 {
-            context.warn(&format!("{}: {} lines are damaged or doubtful in all", visible(&file.path), all));
+            context.warn(&format!("{}: {} are damaged or doubtful in all", visible(&file.path), plural(all, "line")));
         }
     }
     if model.points.is_empty() { Err(Failure::NoPoints) } else { Ok(model) }
@@ -109,7 +109,8 @@ pub fn load(context: &Context<'_>, mut loader: Loader, paths: &[&Path]) -> Resul
 
 /// Reports.
 pub fn run(context: &Context<'_>, options: &ReportOptions) -> Result<bool, Failure> {
-    let paths: Vec<&Path> = options.files.iter().map(std::path::PathBuf::as_path).collect();
+    let paths: Vec<&Path> = options.files.iter().map(PathBuf::as_path).collect();
+    let mut outputs = Outputs::new(context, options)?;
     let model = load(context, Loader::new(options.by_file), &paths)?;
     if let Some(key) = &options.x {
         let numbers =
@@ -122,31 +123,100 @@ pub fn run(context: &Context<'_>, options: &ReportOptions) -> Result<bool, Failu
     }
     let sections = sections(&model, options.x.as_deref());
     let own = Options { within: options.within.clone() };
-    let mut written = Vec::new();
-    let mut write = |path: &Path, text: &dyn Fn() -> String| {
-        written.push(path.display().to_string());
-        fs::write(path, text()).map_err(|why| Failure::Unwritable { path: path.to_path_buf(), why })
-    };
     if let Some(path) = &options.out {
-        write(path, &|| page::page(&model, &sections, &own))?;
+        outputs.write(path, |out| out.write_all(page::page(&model, &sections, &own).as_bytes()))?;
     }
     if let Some(path) = &options.markdown {
-        write(path, &|| markdown::markdown(&model, &sections, &own))?;
+        outputs.write(path, |out| out.write_all(markdown::markdown(&model, &sections, &own).as_bytes()))?;
     }
     if let Some(folder) = &options.svg {
         fs::create_dir_all(folder).map_err(|why| Failure::Unwritable { path: folder.clone(), why })?;
         for (name, text) in pictures(&sections) {
-            write(&folder.join(name), &|| text.clone())?;
+            let path = folder.join(name);
+            outputs.claim(&path)?;
+            outputs.write(&path, |out| out.write_all(text.as_bytes()))?;
         }
     }
     if let Some(path) = &options.csv {
-        let all = || -> io::Result<()> { csv::csv(&model, &mut BufWriter::new(File::create(path)?)) };
-        all().map_err(|why| Failure::Unwritable { path: path.clone(), why })?;
-        written.push(path.display().to_string());
+        outputs.write(path, |out| csv::csv(&model, out))?;
     }
-    let document = describe(&model, &sections, &own, written);
+    if outputs.standard {
+        return Ok(true);
+    }
+    let document = describe(&model, &sections, &own, outputs.written);
     context.print(&document, |canvas| draw(&model, &sections, &own, &document, canvas))?;
     Ok(true)
+}
+
+/// The word for standard output.
+const STANDARD: &str = "-";
+
+/// Files that are written: none of them one that is read, nor two of them one.
+struct Outputs {
+    /// What is read, and what was claimed, by where it really is.
+    taken: Vec<PathBuf>,
+    /// How many of these are read.
+    inputs: usize,
+    /// Whether one of them is standard output.
+    standard: bool,
+    written: Vec<String>,
+}
+
+impl Outputs {
+    /// Claims what the options name.
+    fn new(context: &Context<'_>, options: &ReportOptions) -> Result<Outputs, Failure> {
+        let taken: Vec<PathBuf> = options.files.iter().map(|path| place(path)).collect();
+        let inputs = taken.len();
+        let mut outputs = Outputs { taken, inputs, standard: false, written: Vec::new() };
+        for path in [&options.out, &options.markdown, &options.csv, &options.svg].into_iter().flatten() {
+            let standard = path.as_os_str() == STANDARD;
+            if standard && (options.svg.as_ref() == Some(path) || context.json || outputs.standard) {
+                let why = "`-` is standard output, for one text, and neither for --json nor for a folder of pictures";
+                return Err(Failure::Usage(why.to_owned()));
+            }
+            outputs.standard |= standard;
+            outputs.claim(path)?;
+        }
+        Ok(outputs)
+    }
+
+    fn claim(&mut self, path: &Path) -> Result<(), Failure> {
+        let place = place(path);
+        if let Some(taken) = self.taken.iter().position(|other| *other == place) {
+            let what = if taken < self.inputs { "is read: it is not written over" } else { "would be written twice" };
+            return Err(Failure::Usage(format!("{} {what}", visible(&path.display().to_string()))));
+        }
+        self.taken.push(place);
+        Ok(())
+    }
+
+    fn write(&mut self, path: &Path, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        if path.as_os_str() == STANDARD {
+            let mut out = BufWriter::new(io::stdout().lock());
+            return match text(&mut out).and_then(|()| out.flush()) {
+                // Whoever reads has seen enough.
+                Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Output(error)),
+                _ => Ok(()),
+            };
+        }
+        let write = || {
+            let mut out = BufWriter::new(File::create(path)?);
+            text(&mut out)?;
+            out.flush()
+        };
+        write().map_err(|why| Failure::Unwritable { path: path.to_path_buf(), why })?;
+        self.written.push(path.display().to_string());
+        Ok(())
+    }
+}
+
+/// Where a file is, by whatever name; where it would be, if there is none.
+fn place(path: &Path) -> PathBuf {
+    let parent = || {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(parent.canonicalize().ok()?.join(path.file_name()?))
+    };
+    path.canonicalize().ok().or_else(parent).unwrap_or_else(|| path.to_path_buf())
 }
 
 fn describe<'a>(model: &'a Model, sections: &[Section<'_>], options: &Options, written: Vec<String>) -> Document<'a> {
@@ -209,6 +279,29 @@ fn describe<'a>(model: &'a Model, sections: &[Section<'_>], options: &Options, w
 /// Most pictures and tables that are named one by one.
 const NAMED: usize = 6;
 
+/// The fastest on one machine.
+fn winners(best: &[Best], unit: &str) -> Vec<Column> {
+    let mut n = Column::numbers("n");
+    let mut fastest = Column::words("fastest");
+    let mut ticks = Column::numbers(format!("ticks/{unit}"));
+    let mut interval = Column::words("95 % interval").rank(2);
+    let mut limit = Column::numbers("times the limit").rank(3);
+    let mut line = Column::words("line").rank(1);
+    for best in best {
+        n.push(Tone::Plain, best.n.to_string());
+        fastest.push(Tone::Good, best.variant.as_str());
+        ticks.push(Tone::Plain, figure(best.ticks));
+        interval.push(Tone::Faint, format!("{} to {}", figure(best.low), figure(best.high)));
+        limit.push(Tone::Plain, best.limit.map_or("-".to_owned(), |limit| figure(best.ticks / limit)));
+        line.push(Tone::Faint, best.line.as_str());
+    }
+    let mut columns = vec![n, fastest, ticks, interval, line];
+    if best.iter().any(|best| best.limit.is_some()) {
+        columns.insert(4, limit);
+    }
+    columns
+}
+
 fn draw(
     model: &Model,
     sections: &[Section<'_>],
@@ -222,30 +315,15 @@ fn draw(
     }
     for (section, kernel) in sections.iter().zip(&document.kernels) {
         text += &format!("\n{}\n\n", canvas.paint(Tone::Strong, section.title()));
-        let mut machine = Column::words("machine").rank(4);
-        let mut n = Column::numbers("n");
-        let mut fastest = Column::words("fastest");
-        let mut ticks = Column::numbers(format!("ticks/{}", section.unit));
-        let mut interval = Column::words("95 % interval").rank(2);
-        let mut limit = Column::numbers("times the limit").rank(3);
-        let mut line = Column::words("line").rank(1);
-        for best in &kernel.best {
-            machine.push(Tone::Plain, model.machines[best.machine as usize].label.as_str());
-            n.push(Tone::Plain, best.n.to_string());
-            fastest.push(Tone::Good, best.variant.as_str());
-            ticks.push(Tone::Plain, figure(best.ticks));
-            interval.push(Tone::Faint, format!("{} to {}", figure(best.low), figure(best.high)));
-            limit.push(Tone::Plain, best.limit.map_or("-".to_owned(), |limit| figure(best.ticks / limit)));
-            line.push(Tone::Faint, best.line.as_str());
+        for own in kernel.best.chunk_by(|a, b| a.machine == b.machine) {
+            if model.machines.len() > 1 {
+                text += &format!("  {}\n", canvas.paint(Tone::Strong, &model.machines[own[0].machine as usize].label));
+            }
+            text += &canvas.table(&winners(own, &kernel.unit));
+            if model.machines.len() > 1 {
+                text.push('\n');
+            }
         }
-        let mut columns = vec![n, fastest, ticks, interval, line];
-        if kernel.best.iter().any(|best| best.limit.is_some()) {
-            columns.insert(4, limit);
-        }
-        if model.machines.len() > 1 {
-            columns.insert(0, machine);
-        }
-        text += &canvas.table(&columns);
         for (atlas, within) in kernel.atlas.iter().zip(&options.within) {
             let names: Vec<&str> = atlas.variants.iter().map(|member| member.variant.as_str()).collect();
             let least =

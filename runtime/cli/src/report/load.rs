@@ -1,8 +1,8 @@
 //! Reads files of sweeps into a model: in little memory, each point with its machine, and of several that are the same the last.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::fs::{File, FileType};
+use std::io::{self, BufReader, IsTerminal};
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
@@ -62,9 +62,13 @@ impl Loader {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be opened, or not be read to its end.
+    /// It cannot be opened, or not be read to its end, or it is a device, which may have none.
     pub fn file(&mut self, path: &Path) -> io::Result<()> {
-        let input = BufReader::with_capacity(1 << 20, File::open(path)?);
+        let file = File::open(path)?;
+        if is_device(file.metadata()?.file_type()) && !file.is_terminal() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, and no file"));
+        }
+        let input = BufReader::with_capacity(1 << 20, file);
         self.read(&path.display().to_string(), Lines::new(input))
     }
 
@@ -245,6 +249,17 @@ impl Loader {
         }
         model
     }
+}
+
+#[cfg(unix)]
+fn is_device(kind: FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: FileType) -> bool {
+    false
 }
 
 /// Sends lines, some at a time, until there are no more or nobody wants them.
