@@ -16,8 +16,10 @@ use crate::sweep::record::{Cpu, Header, Point, QUANTILE, Record, Value};
 
 /// Most warnings of a file that are kept in words; all are counted.
 pub const MOST_WARNINGS: usize = 50;
-/// Below this, the order of windows is called a drift.
+/// Windows drift if their order is as unlikely as this by chance, and their first third differs from the last by more than
+/// was asked of the interval, or than this fraction.
 const DRIFT: f64 = 0.001;
+const LEAST_DRIFT: f64 = 0.01;
 /// Lines that are handed over together, and how many such parcels may wait.
 const BATCH: usize = 256;
 const QUEUE: usize = 8;
@@ -136,6 +138,7 @@ impl Loader {
             run: run.to_owned(),
             header: None,
             points: 0,
+            measured: 0,
             drifting: 0,
         });
         self.runs.insert(key, index);
@@ -165,7 +168,9 @@ impl Loader {
         };
         self.source(file).points += 1;
         // A header may follow its points; what the statistic is, is not known then.
-        let known = self.model.runs[run as usize].header.as_ref().map(|header| header.quantile);
+        let header = self.model.runs[run as usize].header.as_ref();
+        let known = header.map(|header| header.quantile);
+        let precision = header.and_then(|header| header.precision).unwrap_or(0.0);
         let fraction = known.unwrap_or(QUANTILE);
         let windows = Windows::of(&point, fraction);
         if known.is_some() && windows.as_ref().is_some_and(|windows| !windows.consistent) {
@@ -188,7 +193,7 @@ impl Loader {
             mode: point.mode,
             state: point.state,
             windows: u32::try_from(point.windows.len()).unwrap_or(u32::MAX),
-            drifts: von_neumann(&point.windows) < DRIFT,
+            drifts: timed && drifts(&point.windows, precision.max(LEAST_DRIFT)),
             why: point.why.map(|why| self.names.get(&why)),
             unit: self.names.get(&point.unit),
             ticks,
@@ -240,6 +245,7 @@ impl Loader {
         for point in &model.points {
             let run = &mut model.runs[point.run as usize];
             run.points += 1;
+            run.measured += u64::from(point.is_timed());
             run.drifting += u64::from(point.drifts);
         }
         // A run that was dropped with its schema has nothing to say.
@@ -320,8 +326,13 @@ fn machines(model: &mut Model, by_file: bool) {
             let rate = header.map(|header| header.timer.ticks_per_microsecond / 1000.0);
             let file = by_file.then(|| model.files[run.file].path.as_str());
             let label = label(header.map(|header| &header.cpu), file, &model.machines);
+            let brief = brief(&label);
+            let taken = |short: &String| model.machines.iter().any(|machine| machine.short == *short);
+            let numbered = (2..).map(|number| format!("{brief} #{number}"));
+            let short = std::iter::once(brief.clone()).chain(numbered).find(|short| !taken(short));
             model.machines.push(Machine {
                 label,
+                short: short.unwrap_or_default(),
                 cpu: header.map(|header| header.cpu.clone()).unwrap_or_default(),
                 timer: header.map(|header| header.timer.name.clone()).unwrap_or_default(),
                 per_nanosecond: rate.filter(|rate| *rate > 0.0),
@@ -351,6 +362,30 @@ fn label(cpu: Option<&Cpu>, file: Option<&str>, others: &[Machine]) -> String {
     let with_model = cpu.map(|cpu| format!("{name} (family {} model {})", cpu.family, cpu.model));
     let numbered = (2..).map(|number| format!("{name} #{number}"));
     with_model.into_iter().chain(numbered).find(|label| !taken(label)).unwrap_or(name)
+}
+
+/// A CPU's name without what all of them have in theirs: `AMD EPYC 9154`, `Intel Core i7-3770K`.
+fn brief(label: &str) -> String {
+    let label = label.replace("(R)", "").replace("(TM)", "").replace("(r)", "").replace("(tm)", "");
+    let mut kept: Vec<&str> = Vec::new();
+    let mut words = label.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        // What follows a comma is the name of a file.
+        let (bare, comma) = word.strip_suffix(',').map_or((word, ""), |bare| (bare, ","));
+        let is_count = bare.strip_suffix("-Core").is_some_and(|count| !count.is_empty());
+        if is_count || matches!(bare, "CPU" | "Processor" | "processor") {
+        } else if bare == "@" && words.peek().is_some_and(|rate| rate.trim_end_matches(',').ends_with("Hz")) {
+            words.next();
+        } else {
+            kept.push(word);
+            continue;
+        }
+        if comma == "," {
+            kept.push(comma);
+        }
+    }
+    let brief = kept.join(" ").replace(" ,", ",");
+    if brief.is_empty() { label } else { brief }
 }
 
 /// Sorts the points, and keeps the last of those that are the same.
@@ -389,6 +424,22 @@ fn ranks(variants: &[Variant]) -> Vec<(u32, u32)> {
         ranks[*pair] = (kernel, own as u32);
     }
     ranks
+}
+
+/// Whether windows went up or down by more than a fraction, and in no order of chance.
+fn drifts(windows: &[u64], least: f64) -> bool {
+    let third = windows.len() / 3;
+    if third == 0 {
+        return false;
+    }
+    let middle = |part: &[u64]| {
+        let mut part = part.to_vec();
+        let at = part.len() / 2;
+        *part.select_nth_unstable(at).1 as f64
+    };
+    let (first, last) = (middle(&windows[..third]), middle(&windows[windows.len() - third..]));
+    // The dearer question last.
+    (first - last).abs() > least * first.min(last) && von_neumann(windows) < DRIFT
 }
 
 /// What a point's windows say.
@@ -548,6 +599,32 @@ mod tests {
         let model = load(&[&lines], false);
         assert_eq!((model.files[0].damaged, model.files[0].warnings.len()), (1000, MOST_WARNINGS));
         assert!(model.points.is_empty() && model.machines.is_empty());
+    }
+
+    #[test]
+    fn names_of_cpus_have_a_short_form() {
+        for (label, short) in [
+            ("AMD EPYC 9154 96-Core Processor", "AMD EPYC 9154"),
+            ("Intel(R) Core(TM) i7-3770K CPU @ 3.50GHz", "Intel Core i7-3770K"),
+            ("Intel(R) Xeon(R) Platinum 8488C", "Intel Xeon Platinum 8488C"),
+            ("AMD Ryzen 9 7950X 16-Core Processor, a b.jsonl", "AMD Ryzen 9 7950X, a b.jsonl"),
+            ("Intel(R) Xeon(R) CPU @ 2.20GHz (family 6 model 79)", "Intel Xeon (family 6 model 79)"),
+            ("CPU", "CPU"),
+            ("unknown machine", "unknown machine"),
+        ] {
+            assert_eq!(brief(label), short);
+        }
+    }
+
+    #[test]
+    fn a_drift_is_more_than_noise_and_not_small() {
+        let noise = |k: u64| (k * 7919) % 20;
+        let with = |drift: u64| (0..60).map(|k| 10_000 + noise(k) + drift * k / 60).collect::<Vec<u64>>();
+        assert!(drifts(&with(600), 0.01) && !drifts(&with(600), 0.1));
+        assert!(!drifts(&with(100), 0.01), "significant, and too small to matter");
+        // A step of 3 % that is up as often as down.
+        let jumps: Vec<u64> = (0..60).map(|k| 10_000 + noise(k) + 300 * (k % 2)).collect();
+        assert!(!drifts(&jumps, 0.01) && !drifts(&[1, 2], 0.0) && !drifts(&[], 0.0));
     }
 
     #[test]

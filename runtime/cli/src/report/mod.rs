@@ -61,7 +61,7 @@ pub fn pictures(sections: &[Section<'_>]) -> Vec<(String, String)> {
     for section in sections {
         let title = section.title();
         for &machine in section.machines.iter().take(page::MOST_MACHINES) {
-            let about = format!("{title} on {}", section.model.machines[machine as usize].label);
+            let about = format!("{title} on {}", section.model.machines[machine as usize].short);
             for place in page::chosen(section, machine) {
                 let (first, _, _) = chart::spread(section, place);
                 let all = [chart::cost(section, place), chart::size(section, place), first];

@@ -75,6 +75,8 @@ pub struct Run {
     pub header: Option<Header>,
     /// Points that count.
     pub points: u64,
+    /// Of these, those with a time.
+    pub measured: u64,
     /// Of these, those whose windows drift.
     pub drifting: u64,
 }
@@ -84,6 +86,8 @@ pub struct Run {
 pub struct Machine {
     /// What it is called in the report: no two alike.
     pub label: String,
+    /// What it is called where there is little room: no two alike either.
+    pub short: String,
     /// Who it is.
     pub cpu: Cpu,
     /// The clock.
@@ -159,7 +163,7 @@ pub struct Entry {
     pub state: State,
     /// Windows that were measured.
     pub windows: u32,
-    /// Whether their order is not random: see [`von_neumann`].
+    /// Whether the first of them are another thing than the last, and not by accident.
     pub drifts: bool,
     /// Why it has no time.
     pub why: Option<Name>,

@@ -116,8 +116,8 @@ fn closing(model: &Model) -> String {
     html += &paragraph(
         "note",
         "Of several points with one variant, length, mode and machine, that of the run which began last counts, and within a run the \
-         last line. Drifting: windows whose order is not random (rank version of von Neumann's ratio, p < 0.001); intervals take windows to be \
-         independent. Every mark says on request in which line of which file its numbers stand.",
+         last line. Drifting: points whose first windows and last ones (a third each) differ by more than 1 %, and than was asked of their \
+         interval, in an order that is not random (rank version of von Neumann's ratio, p < 0.001). Every mark says on request in which line of which file its numbers stand.",
     );
     html + "</footer>\n"
 }
@@ -146,13 +146,14 @@ fn by_machine(section: &Section<'_>, mut part: impl FnMut(u32) -> String) -> Str
     for &machine in section.machines.iter().take(MOST_MACHINES) {
         let inside = part(machine);
         if !inside.is_empty() && section.model.machines.len() > 1 {
-            let _ = writeln!(html, "<h4>{}</h4>", escape(&section.model.machines[machine as usize].label));
+            let _ = writeln!(html, "<h4>{}</h4>", escape(&section.model.machines[machine as usize].short));
         }
         html += &inside;
     }
     if section.machines.len() > MOST_MACHINES && !html.is_empty() {
-        let rest = section.machines.len() - MOST_MACHINES;
-        html += &paragraph("note", &format!("{rest} more machines are in the tables alone."));
+        let rest = (section.machines.len() - MOST_MACHINES) as u64;
+        let are = if rest == 1 { "is" } else { "are" };
+        html += &paragraph("note", &format!("{} {are} in the tables alone.", plural(rest, "more machine")));
     }
     html
 }
@@ -178,7 +179,9 @@ fn chapter(section: &Section<'_>, index: usize, open: bool, options: &Options) -
     if open {
         html += &inside;
     } else {
-        let _ = writeln!(html, "<details class=\"whole\"><summary>show</summary>\n{inside}</details>");
+        let short = tables::in_short(section);
+        let what = if short.is_empty() { "show".to_owned() } else { format!("show all: {short}") };
+        html += &format!("<details class=\"whole\"><summary>{}</summary>\n{inside}</details>\n", escape(&what));
     }
     html + "</section>\n"
 }
@@ -261,7 +264,7 @@ fn costs(html: &mut String, section: &Section<'_>) {
     let mut inside = String::new();
     table(&mut inside, &gains, "what the parameter buys");
     if gains.len() > LONG {
-        inside = folded(&format!("{} lines", gains.len()), &inside);
+        inside = folded(&plural(gains.len() as u64, "line"), &inside);
     }
     let note = format!(
         "Gain: how much more time the least {axis} takes than the best. Enough: the least {axis} that is within {} of the best.",
@@ -282,7 +285,7 @@ fn spreads(html: &mut String, section: &Section<'_>) {
         let mut html = grid(first);
         let mut inside = grid(more);
         if left > 0 {
-            inside += &paragraph("note", &format!("{} more are in no picture.", count(left as u64)));
+            inside += &paragraph("note", &format!("{} in no picture.", plural(left as u64, "more variant")));
         }
         html += &folded("The slower candidates", &inside);
         html
@@ -304,12 +307,12 @@ fn predictions(html: &mut String, section: &Section<'_>) {
 
 fn machines(html: &mut String, section: &Section<'_>) {
     let Some(picture) = chart::machines(section) else { return };
-    let mut inside = grid([picture]);
-    inside += &paragraph(
+    let mut choices = paragraph(
         "note",
         "What one machine's choice costs on another: its fastest variant at each length, timed there, above the best there (geometric mean).",
     );
-    table(&mut inside, &tables::borrowed(section), "choices of other machines");
+    table(&mut choices, &tables::borrowed(section), "choices of other machines");
+    let inside = format!("<div class=\"beside\">\n{}<div>\n{choices}</div>\n</div>\n", grid([picture]));
     part(html, "Machines side by side", "", &inside);
 }
 

@@ -60,6 +60,11 @@ impl Svg {
         Svg { width, height, body: String::new() }
     }
 
+    /// Makes it higher.
+    pub fn grow(&mut self, more: f64) {
+        self.height += more;
+    }
+
     fn push(&mut self, arguments: fmt::Arguments<'_>) {
         // Writing to a string does not fail.
         let _ = self.body.write_fmt(arguments);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use kiln_codegen::error::visible;
 
-use super::scale::{count, figure, percent};
+use super::scale::{count, figure, percent, plural};
 use super::svg::escape;
 
 /// A table.
@@ -29,6 +29,8 @@ pub struct Cell {
     /// What it is sorted by and copied as, if it is a number.
     number: Option<f64>,
     class: &'static str,
+    /// What is shown on request.
+    more: String,
 }
 
 impl Cell {
@@ -47,6 +49,22 @@ impl Cell {
         Cell { text: text.into(), class: "name", ..Cell::default() }
     }
 
+    /// Words that need some width.
+    pub fn long(text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), class: "long", ..Cell::default() }
+    }
+
+    /// A few words, with more on request.
+    pub fn folded(text: impl Into<String>, more: impl Into<String>) -> Cell {
+        Cell { text: text.into(), class: "folded", more: more.into(), ..Cell::default() }
+    }
+
+    /// The same cell, with a remark.
+    #[must_use]
+    pub fn but(self, remark: &str) -> Cell {
+        Cell { text: format!("{} {remark}", self.text), ..self }
+    }
+
     /// A name of a variant, a file, a hash.
     pub fn code(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), class: "code", ..Cell::default() }
@@ -59,7 +77,11 @@ impl Cell {
 
     /// A number that was measured.
     pub fn figure(number: f64) -> Cell {
-        if number.is_finite() { Cell { text: figure(number), number: Some(number), class: "" } } else { Cell::none() }
+        if number.is_finite() {
+            Cell { text: figure(number), number: Some(number), ..Cell::default() }
+        } else {
+            Cell::none()
+        }
     }
 
     /// A number that may be unknown.
@@ -69,12 +91,12 @@ impl Cell {
 
     /// A value of a parameter.
     pub fn value(number: i64) -> Cell {
-        Cell { text: number.to_string(), number: Some(number as f64), class: "" }
+        Cell { text: number.to_string(), number: Some(number as f64), ..Cell::default() }
     }
 
     /// A count.
     pub fn count(number: u64) -> Cell {
-        Cell { text: count(number), number: Some(number as f64), class: "" }
+        Cell { text: count(number), number: Some(number as f64), ..Cell::default() }
     }
 
     /// A fraction.
@@ -82,13 +104,18 @@ impl Cell {
         if !fraction.is_finite() {
             return Cell::none();
         }
-        Cell { text: percent(fraction), number: Some(fraction), class: "" }
+        Cell { text: percent(fraction), number: Some(fraction), ..Cell::default() }
     }
 
     /// A fraction with its sign.
     pub fn change(fraction: f64) -> Cell {
         let cell = Cell::percent(fraction);
-        if fraction > 0.0 { Cell { text: format!("+{}", cell.text), ..cell } } else { cell }
+        // What is rounded to nothing has no sign.
+        if fraction > 0.0 && cell.text != percent(0.0) {
+            Cell { text: format!("+{}", cell.text), ..cell }
+        } else {
+            cell
+        }
     }
 }
 
@@ -156,14 +183,25 @@ impl Table {
                     (false, class) => format!(" class=\"{class}\""),
                 };
                 let key = cell.number.map(|number| format!(" data-k=\"{number}\"")).unwrap_or_default();
-                let _ = write!(html, "<td{class}{key}>{}</td>", escape(&cell.text));
+                let text = escape(&cell.text);
+                let _ = match cell.more.as_str() {
+                    "" => write!(html, "<td{class}{key}>{text}</td>"),
+                    more => write!(
+                        html,
+                        "<td{class}{key}><details><summary>{text}</summary> {}</details></td>",
+                        escape(more)
+                    ),
+                };
             }
             html.push_str("</tr>\n");
         }
         html.push_str("</tbody></table></div>\n");
         if self.left_out > 0 {
-            let _ =
-                writeln!(html, "<p class=\"note\">{} more rows are left out; --csv has them all.</p>", self.left_out);
+            let _ = writeln!(
+                html,
+                "<p class=\"note\">{} left out here; --csv has every point.</p>",
+                plural(self.left_out as u64, "row")
+            );
         }
         html
     }
@@ -187,7 +225,7 @@ impl Table {
                 let _ = if is_code {
                     write!(text, " `{}` |", visible(&cell.text).replace('|', "\\|"))
                 } else {
-                    write!(text, " {} |", prose(&cell.text))
+                    write!(text, " {} |", prose(if cell.more.is_empty() { &cell.text } else { &cell.more }))
                 };
             }
             text.push('\n');
@@ -239,6 +277,20 @@ mod tests {
             table.markdown(),
             "| who | ticks | why |\n|---|---:|---|\n| `a\\|b` | 1.500 | &lt;x> |\n\n(1 more)\n"
         );
-        assert!(table.html("").contains("1 more rows"));
+        assert!(table.html("").contains("1 row left out"));
+    }
+
+    #[test]
+    fn nothing_has_no_sign() {
+        assert_eq!(Cell::change(0.0004).text, "0.0 %");
+        assert_eq!((Cell::change(0.0006).text, Cell::change(-0.0004).text), ("+0.1 %".into(), "0.0 %".into()));
+    }
+
+    #[test]
+    fn what_is_folded_is_there() {
+        let mut table = Table::new(&["features"]);
+        table.push(vec![Cell::folded("2 of them", "adx <avx>")]);
+        assert!(table.html("").contains("<details><summary>2 of them</summary> adx &lt;avx&gt;</details></td>"));
+        assert!(table.markdown().contains("| adx &lt;avx> |"));
     }
 }

@@ -1,9 +1,9 @@
 //! The tables of a report: of the whole, and of a section. Every row with numbers says in which line of which file they stand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::{Entry, Model, Name, natural};
-use super::scale::{percent, tolerance};
+use super::model::{Entry, Model, Name, Run, natural};
+use super::scale::{figure, percent, plural, tolerance};
 use super::section::{Atlas, Loser, Section};
 use super::table::{Cell, Table};
 use crate::sweep::record::State;
@@ -25,31 +25,40 @@ pub fn machines(model: &Model) -> Table {
         "#ticks/ns",
         "#runs",
         "#points",
+        "#measured",
         "#drifting",
         "features",
     ]);
     for (index, machine) in model.machines.iter().enumerate() {
         let runs: Vec<_> = model.runs.iter().filter(|run| run.machine == index && run.points > 0).collect();
-        let points: u64 = runs.iter().map(|run| run.points).sum();
-        let drifting: u64 = runs.iter().map(|run| run.drifting).sum();
         let cpu = &machine.cpu;
         let identity = match cpu.vendor.as_str() {
             "" if cpu.family == 0 => String::new(),
             vendor => format!("{vendor} {}/{}/{}", cpu.family, cpu.model, cpu.stepping),
         };
         table.push(vec![
-            Cell::text(&*machine.label),
-            Cell::text(identity),
+            Cell::long(&*machine.label),
+            Cell::name(identity),
             if cpu.cores > 0 { Cell::count(cpu.cores.into()) } else { Cell::none() },
-            Cell::text(&*machine.timer),
+            Cell::name(&*machine.timer),
             Cell::maybe(machine.per_nanosecond),
             Cell::count(runs.len() as u64),
-            Cell::count(points),
-            Cell::percent(drifting as f64 / points.max(1) as f64),
-            Cell::text(cpu.features.join(" ")),
+            Cell::count(runs.iter().map(|run| run.points).sum()),
+            Cell::count(runs.iter().map(|run| run.measured).sum()),
+            drifting(&runs),
+            match cpu.features.as_slice() {
+                [] => Cell::none(),
+                features => Cell::folded(features.len().to_string(), features.join(" ")),
+            },
         ]);
     }
     table
+}
+
+/// Of the points that were measured in some runs, those whose windows drift.
+fn drifting(runs: &[&Run]) -> Cell {
+    let sum = |of: fn(&Run) -> u64| runs.iter().map(|run| of(run)).sum::<u64>();
+    Cell::percent(sum(|run| run.drifting) as f64 / sum(|run| run.measured) as f64)
 }
 
 /// The runs, with what may make them differ.
@@ -64,6 +73,7 @@ pub fn runs(model: &Model) -> Table {
         "#precision",
         "load",
         "#points",
+        "#measured",
         "#drifting",
         "specs",
         "code",
@@ -72,37 +82,51 @@ pub fn runs(model: &Model) -> Table {
         "line",
     ]);
     for run in model.runs.iter().filter(|run| run.points > 0) {
-        let machine = model.machines.get(run.machine).map_or("", |machine| &machine.label);
-        let drifting = Cell::percent(run.drifting as f64 / run.points as f64);
+        let machine = model.machines.get(run.machine).map_or("", |machine| &machine.short);
+        let counts = [Cell::count(run.points), Cell::count(run.measured), drifting(&[run])];
         let Some(header) = &run.header else {
-            let mut row = vec![Cell::code(&*run.run), Cell::text(machine), Cell::bad("no header")];
+            let mut row = vec![Cell::code(&*run.run), Cell::name(machine), Cell::bad("no header")];
             row.resize(8, Cell::none());
-            row.extend([Cell::count(run.points), drifting]);
-            row.resize(15, Cell::none());
+            row.extend(counts);
+            row.resize(16, Cell::none());
             table.push(row);
             continue;
         };
         let load = header.load.map(|load| load.map(|one| format!("{one:.2}")).join(" "));
-        table.push(vec![
+        let mut row = vec![
             Cell::code(&*run.run),
-            Cell::text(machine),
+            Cell::name(machine),
             Cell::name(&*header.started),
             Cell::text(header.mode.word()),
             Cell::text(header.strategy.word()),
             Cell::text(header.shard.as_deref().unwrap_or("–")),
             header.precision.map_or_else(Cell::none, Cell::percent),
             Cell::name(load.unwrap_or_default()),
-            Cell::count(run.points),
-            drifting,
+        ];
+        row.extend(counts);
+        row.extend([
             Cell::code(&*header.spec_hash),
             Cell::code(&*header.code_hash),
             Cell::text(&*header.kiln),
-            Cell::code(header.command.join(" ")),
+            command(&header.command),
             Cell::code(format!("{}:{}", model.files[run.file].name, run.line)),
         ]);
+        table.push(row);
     }
     table.truncate(MOST_VARIANTS);
     table.without_empty_columns()
+}
+
+/// A command line: a long one on request.
+fn command(words: &[String]) -> Cell {
+    const SHOWN: usize = 32;
+    let all = words.join(" ");
+    if all.chars().count() <= SHOWN + 8 {
+        return Cell::code(all);
+    }
+    let shown: String = words.iter().skip(1).flat_map(|word| [word.as_str(), " "]).collect();
+    let shown: String = shown.trim().chars().take(SHOWN).collect();
+    Cell::folded(format!("{shown}…"), all)
 }
 
 /// The files, with what is wrong in them.
@@ -136,8 +160,8 @@ pub fn contents(sections: &[Section<'_>], within: f64) -> Table {
 
 /// `n = 64`, or with the machine if there are several.
 fn place_cells(section: &Section<'_>, machine: u32, n: u64) -> [Cell; 2] {
-    let label = &section.model.machines[machine as usize].label;
-    let machine = if section.model.machines.len() > 1 { Cell::name(&**label) } else { Cell::none() };
+    let name = &section.model.machines[machine as usize].short;
+    let machine = if section.model.machines.len() > 1 { Cell::name(&**name) } else { Cell::none() };
     [machine, Cell::count(n)]
 }
 
@@ -313,11 +337,12 @@ fn rank_correlation(points: &[(&Entry, f64)]) -> Option<f64> {
 pub fn borrowed(section: &Section<'_>) -> Table {
     let model = section.model;
     let labels: Vec<String> =
-        section.machines.iter().map(|&machine| format!("#on {}", model.machines[machine as usize].label)).collect();
+        section.machines.iter().map(|&machine| format!("#on {}", model.machines[machine as usize].short)).collect();
     let heads: Vec<&str> = ["choice of"].into_iter().chain(labels.iter().map(String::as_str)).collect();
     let mut table = Table::new(&heads);
     for &owner in &section.machines {
-        let mut row = vec![Cell::text(&*model.machines[owner as usize].label)];
+        let mut row = vec![Cell::name(&*model.machines[owner as usize].short)];
+        let own = section.sizes.iter().filter(|&&n| section.place(owner, n).is_some()).count();
         for &user in &section.machines {
             let logs = section.sizes.iter().filter_map(|&n| {
                 let choice = section.best(section.place(owner, n)?).variant;
@@ -327,7 +352,13 @@ pub fn borrowed(section: &Section<'_>) -> Table {
             });
             let logs: Vec<f64> = logs.collect();
             let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-            row.push(Cell::change(mean.exp() - 1.0));
+            let cell = Cell::change(mean.exp() - 1.0);
+            // A choice may never have been timed there.
+            row.push(match logs.len() {
+                0 => cell,
+                some if some < own => cell.but(&format!("({some} of {})", plural(own as u64, "length"))),
+                _ => cell,
+            });
         }
         table.push(row);
     }
@@ -351,7 +382,7 @@ pub fn atlas(section: &Section<'_>, atlas: &Atlas) -> Table {
         table.push(vec![
             Cell::code(&*section.model.variants[*variant as usize].name),
             Cell::count(places.len() as u64),
-            Cell::text(whereabouts(section, places)),
+            Cell::long(whereabouts(section, places)),
             worst.map_or_else(Cell::none, |(_, ratio)| Cell::percent(ratio)),
             worst.and_then(|(point, _)| point.known.bytes).map_or_else(Cell::none, |bytes| Cell::count(bytes.into())),
             worst.map_or_else(Cell::none, |(point, _)| Cell::code(section.source(point))),
@@ -373,7 +404,7 @@ fn whereabouts(section: &Section<'_>, places: &[usize]) -> String {
     let parts = by_machine.into_iter().map(|(machine, lengths)| {
         let lengths = format!("n = {}", lengths.join(", "));
         if section.machines.len() > 1 {
-            format!("{}: {lengths}", section.model.machines[machine as usize].label)
+            format!("{}: {lengths}", section.model.machines[machine as usize].short)
         } else {
             lengths
         }
@@ -487,7 +518,7 @@ pub fn missing(section: &Section<'_>) -> Table {
     for ((state, why), (count, first)) in reasons {
         table.push(vec![
             if state == State::Failed { Cell::bad(state.word()) } else { Cell::text(state.word()) },
-            Cell::text(why),
+            Cell::long(why),
             Cell::count(count),
             Cell::code(format!("{}, n = {}", section.variant(first).name, first.n)),
             Cell::code(section.source(first)),
@@ -497,9 +528,12 @@ pub fn missing(section: &Section<'_>) -> Table {
     table
 }
 
-/// What the winners say, in one sentence for each machine: how many ways win, and how far the best other strategy is behind.
+/// Most machines that are named in a sentence.
+const MOST_NAMED: usize = 6;
+
+/// What the winners say, in one sentence for all machines on which it is the same.
 pub fn verdicts(section: &Section<'_>) -> Vec<String> {
-    let mut verdicts = Vec::new();
+    let mut verdicts: Vec<(String, Vec<&str>)> = Vec::new();
     for &machine in &section.machines {
         let mut wins: BTreeMap<&Name, Vec<u64>> = BTreeMap::new();
         for place in section.places.iter().filter(|place| place.machine == machine) {
@@ -516,21 +550,47 @@ pub fn verdicts(section: &Section<'_>) -> Vec<String> {
             format!("{strategy} at n = {}", lengths.join(", "))
         };
         let text = wins.iter().map(part).collect::<Vec<_>>().join("; ");
-        let several = section.model.machines.len() > 1;
-        let label = &section.model.machines[machine as usize].label;
         let text = if wins.len() > 1 { format!("fastest: {text}") } else { text };
-        verdicts.push(if several { format!("{label}: {text}.") } else { format!("{text}.") });
+        let name = section.model.machines[machine as usize].short.as_str();
+        match verdicts.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, machines)) => machines.push(name),
+            None => verdicts.push((text, vec![name])),
+        }
     }
-    verdicts
+    let several = section.model.machines.len() > 1;
+    let sentence = |(text, machines): (String, Vec<&str>)| match machines.len() {
+        _ if !several => format!("{text}."),
+        all if all == section.machines.len() && all > 1 => format!("All {all} machines: {text}."),
+        1..=MOST_NAMED => format!("{}: {text}.", machines.join(", ")),
+        many => format!("{} and {} more: {text}.", machines[..MOST_NAMED].join(", "), many - MOST_NAMED),
+    };
+    verdicts.into_iter().map(sentence).collect()
+}
+
+/// What the fastest costs at the greatest length of each machine, in a line.
+pub fn in_short(section: &Section<'_>) -> String {
+    const MOST: usize = 3;
+    let several = section.model.machines.len() > 1;
+    let last = |&machine: &u32| section.places.iter().rfind(|place| place.machine == machine);
+    let parts = section.machines.iter().take(MOST).filter_map(last).map(|place| {
+        let best = section.best(place);
+        let cost = format!("{} {} ticks/{}", section.variant(best).name, figure(best.ticks), section.unit);
+        let name = &section.model.machines[place.machine as usize].short;
+        if several { format!("{name}, n = {}: {cost}", place.n) } else { format!("n = {}: {cost}", place.n) }
+    });
+    let mut text = parts.collect::<Vec<_>>().join("; ");
+    if section.machines.len() > MOST {
+        text += &format!("; and {} more", plural((section.machines.len() - MOST) as u64, "machine"));
+    }
+    text
 }
 
 /// What is doubtful about the whole, in sentences.
 pub fn doubts(model: &Model) -> Vec<String> {
     let mut doubts = Vec::new();
     let headers = || model.runs.iter().filter(|run| run.points > 0).filter_map(|run| run.header.as_ref());
-    let several = |value: fn(&crate::sweep::record::Header) -> &str| {
-        headers().map(value).collect::<std::collections::BTreeSet<_>>().len() > 1
-    };
+    let several =
+        |value: fn(&crate::sweep::record::Header) -> &str| headers().map(value).collect::<BTreeSet<_>>().len() > 1;
     if several(|header| &header.spec_hash) || several(|header| &header.code_hash) {
         doubts.push(
             "The runs were made with different specs or different code: a variant of one name may be another one."
@@ -539,14 +599,78 @@ pub fn doubts(model: &Model) -> Vec<String> {
     }
     let busy = headers().filter(|header| header.load.is_some_and(|load| load[0] > 0.5)).count();
     if busy > 0 {
-        doubts.push(format!("The load was above 0.5 when {busy} of the runs began."));
+        doubts.push(format!("The load was above 0.5 when {} began.", plural(busy as u64, "run")));
     }
-    let (points, drifting) = model.runs.iter().fold((0, 0), |sum, run| (sum.0 + run.points, sum.1 + run.drifting));
-    if drifting * 20 > points {
-        let share = percent(drifting as f64 / points as f64);
+    doubts.extend(missing_shards(model));
+    let (measured, drifting) = model.runs.iter().fold((0, 0), |sum, run| (sum.0 + run.measured, sum.1 + run.drifting));
+    if drifting * 20 > measured {
+        let share = percent(drifting as f64 / measured as f64);
         doubts.push(format!(
-            "The windows of {share} of the points drift: their intervals say how it was during the run, and another run may differ by more."
+            "The windows of {share} of the measured points drift, by more than was asked of their intervals: another run may differ by \
+             more than these say."
         ));
     }
     doubts
+}
+
+/// Shards of sweeps of which others are here.
+fn missing_shards(model: &Model) -> Vec<String> {
+    // Shards of one sweep agree in all that is asked for but the shard and the file.
+    type Asked<'a> = (usize, u64, Vec<&'a str>);
+    let mut sweeps: BTreeMap<Asked<'_>, BTreeSet<u64>> = BTreeMap::new();
+    for run in model.runs.iter().filter(|run| run.points > 0) {
+        let Some(header) = &run.header else { continue };
+        let Some((index, of)) = header.shard.as_deref().and_then(|shard| shard.split_once('/')) else { continue };
+        let (Ok(index), Ok(of)) = (index.parse(), of.parse()) else { continue };
+        sweeps.entry((run.machine, of, asked(&header.command))).or_default().insert(index);
+    }
+    let sentence = |((machine, of, _), here): (Asked<'_>, BTreeSet<u64>)| {
+        let missing: Vec<String> = gaps(&here, of);
+        let on =
+            if model.machines.len() > 1 { format!(" of {}", model.machines[machine].short) } else { String::new() };
+        let (shards, are) = match missing.as_slice() {
+            [] => return None,
+            [one] if !one.contains('–') => ("Shard", "is"),
+            _ => ("Shards", "are"),
+        };
+        let missing = missing.join(", ");
+        Some(format!("{shards} {missing} of {of}{on} {are} not here: what is fastest may be among their points."))
+    };
+    sweeps.into_iter().filter_map(sentence).collect()
+}
+
+/// The words of a command that are the same for each of its shards.
+fn asked(command: &[String]) -> Vec<&str> {
+    let mut words = command.iter().skip(1).map(String::as_str);
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        match word {
+            "--shard" | "--out" | "--time" => drop(words.next()),
+            "--resume" | "--json" => {}
+            _ if ["--shard=", "--out=", "--time="].iter().any(|option| word.starts_with(option)) => {}
+            _ => kept.push(word),
+        }
+    }
+    kept
+}
+
+/// The numbers from 1 that are not here, ranges as ranges; the first few.
+fn gaps(here: &BTreeSet<u64>, of: u64) -> Vec<String> {
+    const MOST: usize = 8;
+    let mut gaps = Vec::new();
+    let mut from = 1;
+    // A shard beyond the last is a number that somebody made up.
+    for next in here.iter().copied().filter(|next| (1..=of).contains(next)).chain([of.saturating_add(1)]) {
+        match next.saturating_sub(from) {
+            0 => {}
+            1 => gaps.push(from.to_string()),
+            _ => gaps.push(format!("{from}–{}", next - 1)),
+        }
+        from = next.saturating_add(1);
+    }
+    if gaps.len() > MOST {
+        gaps.truncate(MOST);
+        gaps.push("…".to_owned());
+    }
+    gaps
 }

@@ -90,6 +90,67 @@ fn places_have_their_best_and_its_line() {
     ];
     assert_eq!(rows, expected);
     assert_eq!(tables::verdicts(section), ["One: a is fastest at every length.", "Two: b is fastest at every length."]);
+    assert_eq!(tables::in_short(section), "One, n = 64: a.u8 1.000 ticks/limb; Two, n = 64: b.u8 1.500 ticks/limb");
+}
+
+#[test]
+fn machines_that_agree_are_one_sentence() {
+    let with = |winners: [&str; 4]| {
+        let mut records: Vec<Record> = Vec::new();
+        for (run, winner) in ["1", "22", "333", "4444"].into_iter().zip(winners) {
+            records.push(header(run, &format!("M{}", run.len())).into());
+            records.extend(["a", "b"].map(|own| point(run, own, 1, 4, if own == winner { 1.0 } else { 2.0 }).into()));
+        }
+        let model = load(&[records]);
+        tables::verdicts(&sections(&model, None)[0])
+    };
+    assert_eq!(with(["a"; 4]), ["All 4 machines: a is fastest at every length."]);
+    assert_eq!(
+        with(["a", "b", "a", "a"]),
+        ["M1, M3, M4: a is fastest at every length.", "M2: b is fastest at every length."]
+    );
+}
+
+#[test]
+fn shards_that_are_not_here_are_told() {
+    let told = |shards: &[&str]| {
+        let mut records: Vec<Record> = Vec::new();
+        for (index, shard) in shards.iter().enumerate() {
+            let run = "1".repeat(index + 1);
+            let mut header = header(&run, "One");
+            header.shard = Some((*shard).to_owned());
+            header.command = ["kiln", "sweep", "k.m", "--shard", shard, "--out", &run].map(str::to_owned).to_vec();
+            records.extend([header.into(), point(&run, "a", index as i64, 4, 1.0).into()]);
+        }
+        tables::doubts(&load(&[records])).join(" ")
+    };
+    assert_eq!(told(&["1/3", "2/3", "3/3"]), "");
+    assert!(told(&["1/16"]).starts_with("Shards 2–16 of 16 are not here: "));
+    assert!(told(&["1/4", "2/4", "4/4"]).starts_with("Shard 3 of 4 is not here: "));
+    assert!(told(&["2/6", "4/6"]).starts_with("Shards 1, 3, 5–6 of 6 are not here: "));
+    assert_eq!(told(&["1/1", "0/0", "x", "9/18446744073709551615"]).matches("not here").count(), 1);
+}
+
+#[test]
+fn drifts_are_a_share_of_what_was_measured() {
+    let mut records = two_machines();
+    records.truncate(2);
+    for unroll in 1..=4 {
+        let mut drifting = point("1", "a", unroll, 4, 1.0);
+        if unroll < 3 {
+            drifting.windows = (0..60).map(|k| 1_000_000 + 3_000 * k).collect();
+        }
+        if unroll == 4 {
+            (drifting.state, drifting.ticks) = (State::Refused, None);
+            drifting.windows.clear();
+        }
+        records.push(drifting.into());
+    }
+    let model = load(&[records]);
+    let run = &model.runs[0];
+    assert_eq!((run.points, run.measured, run.drifting), (4, 3, 2));
+    assert!(rows(&tables::machines(&model))[0].contains("| 4 | 3 | 66.7 % |"));
+    assert!(tables::doubts(&model).iter().any(|doubt| doubt.contains("66.7 % of the measured points drift")));
 }
 
 #[test]
@@ -179,6 +240,19 @@ fn choices_of_other_machines_cost_what_the_times_say() {
     let model = load(&[two_machines()]);
     let rows = rows(&tables::borrowed(&sections(&model, None)[0]));
     assert_eq!(rows, ["| One | 0.0 % | +33.3 % |", "| Two | +30.0 % | 0.0 % |"]);
+}
+
+#[test]
+fn choices_that_were_not_timed_elsewhere_are_told() {
+    let mut records: Vec<Record> = vec![header("1", "One").into(), header("22", "Two").into()];
+    for n in [4, 8, 16] {
+        records.push(point("1", if n == 4 { "a" } else { "b" }, 1, n, 1.0).into());
+        records.push(point("22", "a", 1, n, 2.0).into());
+        records.push(point("22", "c", 1, n, 3.0).into());
+    }
+    let model = load(&[records]);
+    let rows = rows(&tables::borrowed(&sections(&model, None)[0]));
+    assert_eq!(rows, ["| One | 0.0 % | 0.0 % (1 of 3 lengths) |", "| Two | 0.0 % (1 of 3 lengths) | 0.0 % |"]);
 }
 
 #[test]

@@ -22,15 +22,15 @@ pub fn machines(section: &Section<'_>) -> Option<Picture> {
     let mut plot = Plot::new(
         |from, to| counts(section.sizes.iter().map(|n| *n as f64), from, to),
         |from, to| Scale::fitting(points.iter().map(|point| time(point)), from, to),
-        160.0,
+        14.0,
     );
     let ticks = count_ticks(&plot.x);
     plot.axes(&ticks, "n", &format!("best, {unit}/{}", section.unit));
-    let mut names = Vec::new();
+    let mut names: Vec<(f64, String, usize, &str)> = Vec::new();
     for (index, &machine) in section.machines.iter().enumerate() {
         let own: Vec<&&Entry> = points.iter().filter(|point| point.machine == machine).collect();
         let centre: Vec<(f64, f64)> = own.iter().map(|point| plot.at(point.n as f64, time(point))).collect();
-        let class = format!("m{}", index % COLOURS);
+        let class = format!("m{}{}", index % COLOURS, if index >= COLOURS { " again" } else { "" });
         plot.svg.open(&class);
         plot.svg.path("line", &centre, false);
         for (point, at) in own.iter().zip(&centre) {
@@ -39,10 +39,12 @@ pub fn machines(section: &Section<'_>) -> Option<Picture> {
         }
         plot.svg.close();
         if let Some((_, y)) = centre.last() {
-            names.push((*y, class, model.machines[machine as usize].label.clone()));
+            names.push((*y, class, index, &model.machines[machine as usize].short));
         }
     }
-    plot.names(names);
+    // As the lines end, from the slowest to the fastest.
+    names.sort_by(|a, b| a.0.total_cmp(&b.0));
+    plot.key(&names.into_iter().map(|(_, class, shape, name)| (class, shape, name)).collect::<Vec<_>>());
     let label =
         format!("{}: {unit} per {} of the best variant of each machine, against n", section.title(), section.unit);
     let name = format!("{}.machines", stem(section));

@@ -81,6 +81,16 @@ fn stem(section: &Section<'_>) -> String {
     format!("{kernel}.{}", section.mode.word())
 }
 
+/// A text of at most so many characters, of which those in the middle go first.
+fn squeezed(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let (first, last) = (most / 2, most - 1 - most / 2);
+    text.chars().take(first).chain(['…']).chain(text.chars().skip(count - last)).collect()
+}
+
 /// A text of at most so many characters.
 fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
@@ -150,6 +160,27 @@ impl Plot {
         }
     }
 
+    /// What lines mean, below everything else: for each its class, the shape of its marks and its name.
+    fn key(&mut self, entries: &[(String, usize, &str)]) {
+        const ROW: f64 = 17.0;
+        /// Width of a bold letter.
+        const LETTER: f64 = 7.1;
+        let room = |columns: usize| ((WIDTH - 10.0) / columns as f64 - 34.0) / LETTER;
+        let longest = entries.iter().map(|(.., name)| name.chars().count()).max().unwrap_or(0) as f64;
+        let columns = [3, 2].into_iter().find(|&columns| longest <= room(columns)).unwrap_or(1);
+        let rows = entries.len().div_ceil(columns);
+        self.svg.grow(ROW * rows as f64 + 6.0);
+        for (index, (class, shape, name)) in entries.iter().enumerate() {
+            let x = 10.0 + (WIDTH - 10.0) / columns as f64 * (index / rows) as f64;
+            let y = HEIGHT + 6.0 + ROW * (index % rows) as f64;
+            self.svg.open(class);
+            self.svg.line("line", (x, y), (x + 22.0, y));
+            self.svg.mark("mark", *shape, (x + 11.0, y), 3.2, "");
+            self.svg.text("label", Anchor::Start, (x + 28.0, y + 4.0), &squeezed(name, room(columns) as usize));
+            self.svg.close();
+        }
+    }
+
     /// The least that hardware allows.
     fn limit(&mut self, limit: Option<f64>, unit: &str) {
         if let Some(limit) = limit {
@@ -185,4 +216,16 @@ fn count_ticks(scale: &Scale) -> Vec<f64> {
 fn thinned<T>(points: Vec<T>) -> Vec<T> {
     let step = points.len().div_ceil(MOST_MARKS).max(1);
     points.into_iter().step_by(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(squeezed("mulx_adx.u16.live.s_source", 26), "mulx_adx.u16.live.s_source");
+        assert_eq!(squeezed("mulx_adx.u16.live.s_source", 11), "mulx_…ource");
+        assert_eq!(squeezed("abcdef", 4), "ab…f");
+    }
 }

@@ -42,7 +42,7 @@ pub fn model(section: &Section<'_>, machine: u32) -> Option<Picture> {
         plot.svg.mark("mark", index(section, strategy), at, 2.5, &title);
         plot.svg.close();
     }
-    let machine_name = &section.model.machines[machine as usize].label;
+    let machine_name = &section.model.machines[machine as usize].short;
     let label = format!("{} on {machine_name}: measured against predicted ticks per {unit}", section.title());
     let several = if section.model.machines.len() > 1 { format!(".m{}", machine + 1) } else { String::new() };
     Some(Picture {

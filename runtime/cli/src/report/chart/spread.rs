@@ -1,6 +1,6 @@
 //! The windows of each candidate at a place, the fastest first.
 
-use super::{Picture, WIDTH, classes, cut, describe, place_name, stem};
+use super::{Picture, WIDTH, classes, describe, place_name, squeezed, stem};
 use crate::report::model::Entry;
 use crate::report::scale::{Scale, short};
 use crate::report::section::{Place, Section};
@@ -25,7 +25,13 @@ fn picture(section: &Section<'_>, place: &Place, points: &[&Entry], ending: &str
         return None;
     }
     const ROW: f64 = 17.0;
-    let (left, right, top) = (158.0, WIDTH - 10.0, 6.0);
+    /// Width of a letter, and the most room for names.
+    const LETTER: f64 = 6.3;
+    const MOST: f64 = 236.0;
+    let name = |point: &Entry| section.variant(point).name.chars().count();
+    let longest = points.iter().map(|point| name(point)).max().unwrap_or(0) as f64;
+    let left = (longest * LETTER + 14.0).clamp(60.0, MOST);
+    let (right, top) = (WIDTH - 10.0, 6.0);
     let bottom = top + ROW * points.len() as f64;
     let shapes = || points.iter().filter_map(|point| Some((*point, point.shape?)));
     // The slowest twentieth would squeeze all the others.
@@ -34,7 +40,7 @@ fn picture(section: &Section<'_>, place: &Place, points: &[&Entry], ending: &str
     let tails = shapes().map(|(_, shape)| f64::from(shape[5])).filter(|tail| *tail <= most * 1.1);
     let scale = Scale::fitting(shown.chain(tails), left, right);
     let mut svg = Svg::new(WIDTH, bottom + 40.0);
-    for tick in scale.ticks(5) {
+    for tick in scale.ticks(if left > 190.0 { 4 } else { 5 }) {
         let x = scale.at(tick);
         svg.line("grid", (x, top), (x, bottom));
         svg.text("tick", Anchor::Middle, (x, bottom + 14.0), &short(tick));
@@ -44,7 +50,12 @@ fn picture(section: &Section<'_>, place: &Place, points: &[&Entry], ending: &str
         let y = top + ROW * (row as f64 + 0.5);
         let [_, low, first, middle, third, high, _] = shape.map(f64::from);
         svg.open(&classes(section, &variant.strategy));
-        svg.text("row", Anchor::End, (left - 6.0, y + 3.5), &cut(&variant.name, 26));
+        svg.text(
+            "row",
+            Anchor::End,
+            (left - 6.0, y + 3.5),
+            &squeezed(&variant.name, ((left - 14.0) / LETTER) as usize),
+        );
         svg.line("whisker", (scale.at(low), y), (scale.at(high), y));
         let size = (scale.at(third) - scale.at(first), ROW - 7.0);
         svg.rect("box", "", (scale.at(first), y - size.1 / 2.0), size, &describe(section, point));
