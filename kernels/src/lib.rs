@@ -51,6 +51,25 @@ pub mod limb {
     }
 }
 
+/// Montgomery products.
+#[cfg(feature = "mont")]
+pub mod mont {
+    kiln_macros::kernels! {
+        specs: [
+            "../specs/kernels/mont_mul.toml",
+            "../specs/kernels/mont_square.toml",
+            "../specs/kernels/mont_reduce.toml",
+        ],
+        cpus: [
+            "../specs/cpus/generic.toml",
+            "../specs/cpus/westmere.toml",
+            "../specs/cpus/sandybridge.toml",
+            "../specs/cpus/haswell.toml",
+            "../specs/cpus/zen3.toml",
+        ],
+    }
+}
+
 /// AES: whole buffers and keys, with round keys as FIPS 197 has them.
 #[cfg(feature = "aes")]
 pub mod aes {
@@ -112,6 +131,8 @@ struct Family {
 static FAMILIES: &[Family] = &[
     #[cfg(feature = "limb")]
     Family { kernels: limb::KERNELS, specs: limb::SPECS, cpus: limb::CPUS, preferences: limb::PREFERENCES },
+    #[cfg(feature = "mont")]
+    Family { kernels: mont::KERNELS, specs: mont::SPECS, cpus: mont::CPUS, preferences: mont::PREFERENCES },
     #[cfg(feature = "aes")]
     Family { kernels: aes::KERNELS, specs: aes::SPECS, cpus: aes::CPUS, preferences: aes::PREFERENCES },
     #[cfg(feature = "aes")]
