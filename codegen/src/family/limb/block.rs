@@ -206,7 +206,8 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
     match lowering.parameters.extent {
         Extent::Exact(limbs) => {
             let Product { r, a, b: other, t, .. } = &product;
-            karatsuba::product(b, [r, a, other, t], limbs, width, lowering.parameters.split);
+            let split = lowering.parameters.split;
+            karatsuba::product(b, [r, a, other, t], limbs, split, &mut leaf(width, split));
         }
         Extent::Unrolled(unroll) => {
             let n = product.n;
@@ -220,6 +221,20 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
 /// Limbs of a block when the spec says nothing: with them, the two high halves in flight, the multiplier, three pointers and a
 /// counter, all fifteen registers are in use.
 const WIDTH: u32 = 8;
+
+/// How products of a fixed number of limbs are made: a single one in its place, more than one by a subroutine if the blocks have the
+/// registers of one.
+pub(super) fn leaf(width: u32, split: u32) -> impl FnMut(&mut Builder, [&Limbs; 3], u32) {
+    let mut body: Option<(u32, Body)> = None;
+    move |b, limbs, n| {
+        if split == 0 || width != WIDTH {
+            return unrolled(b, limbs, n, n, width);
+        }
+        let (size, body) = body.get_or_insert_with(|| (n, Body::new(b, limbs[0], n)));
+        assert_eq!(*size, n, "all are halved equally often");
+        body.call(b, limbs);
+    }
+}
 
 /// r := a b for `columns` limbs of a and `rows` limbs of b, every row unrolled.
 pub(super) fn unrolled(b: &mut Builder, arguments: [&Limbs; 3], columns: u32, rows: u32, width: u32) {

@@ -3,12 +3,11 @@
 //!
 //! A step of the reduction makes as many limbs zero as a block is wide: the first block of the modulus finds the multipliers and
 //! has their carry limbs in the sum, with which the next block goes on. What is left in the sum after the last block belongs n limbs
-//! higher than the step began; it waits where the zeros are.
+//! higher than the step began, and is added there.
 
 use super::Arguments;
-use crate::family::limb::Limbs;
-use crate::family::limb::block::{Sum, Work, pinned};
-use crate::family::limb::{block_square, karatsuba};
+use crate::family::limb::block::{Sum, Work, leaf, pinned};
+use crate::family::limb::{Limbs, block_square, from_flag, karatsuba, to_flag};
 use crate::family::{Contract, Lowering, Parameters};
 use crate::ir::typed::Gpr;
 use crate::ir::{Builder, Func, SubId, Virtual};
@@ -36,18 +35,7 @@ fn function(
     let blocks = (width < n).then(|| Blocks::new(b, &arguments.t, width));
     begin(b, &arguments, n, blocks.as_ref());
     let Arguments { r, m, t, .. } = &arguments;
-    let sum = match &blocks {
-        Some(blocks) => blocks.reduce(b, m, t, n),
-        None => {
-            let mut sum = Sum::new(b, n);
-            load(b, &sum.limbs, t);
-            for _ in 0..n {
-                sum.reducing_row(b, m, m.before(b, 0), None);
-            }
-            sum.limbs
-        }
-    };
-    last(b, r, m, t, n, &sum);
+    reduce(b, [r, m, t], n, width, blocks.as_ref());
     builder.finish(None, Some(n.into()))
 }
 
@@ -55,23 +43,40 @@ fn function(
 pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtual> {
     function(contract, lowering, |b, Arguments { numbers, t, .. }, n, blocks| match blocks {
         Some(blocks) => blocks.product(b, [t, &numbers[0], &numbers[1]], n),
-        None => karatsuba::product(b, [t, &numbers[0], &numbers[1], t], n, WIDTH, 0),
+        None => leaf(WIDTH, 0)(b, [t, &numbers[0], &numbers[1]], n),
     })
 }
 
 /// r := a b / B^n mod m, with the product by Karatsuba's rule.
 pub(super) fn split_product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtual> {
-    function(contract, lowering, |b, Arguments { numbers, t, .. }, n, _| {
-        let scratch = t.at_limb(2 * n);
-        karatsuba::product(b, [t, &numbers[0], &numbers[1], &scratch], n, WIDTH, lowering.parameters.split);
+    function(contract, lowering, |b, Arguments { numbers, t, .. }, n, blocks| {
+        let (scratch, split) = (t.at_limb(2 * n), lowering.parameters.split);
+        let factors = [t, &numbers[0], &numbers[1], &scratch];
+        let mut body = leaf(WIDTH, split);
+        karatsuba::product(b, factors, n, split, &mut |b, limbs, n| match blocks {
+            Some(blocks) if n > WIDTH && n.is_multiple_of(blocks.width()) => blocks.product(b, limbs, n),
+            _ => body(b, limbs, n),
+        });
     })
 }
 
 /// r := a^2 / B^n mod m.
 pub(super) fn square(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtual> {
-    function(contract, lowering, |b, Arguments { numbers, t, .. }, n, _| {
-        block_square::unrolled(b, [t, &numbers[0], &t.at_limb(2 * n)], n, lowering.parameters.split);
+    function(contract, lowering, |b, Arguments { numbers, t, .. }, n, blocks| {
+        halved_square(b, [t, &numbers[0], &t.at_limb(2 * n)], n, lowering.parameters.split, blocks);
     })
+}
+
+/// r := a^2 for n limbs: halved `split` times as long as n is even; then in registers as a whole, or by blocks where that would be much
+/// code.
+fn halved_square(b: &mut Builder, limbs: [&Limbs; 3], n: u32, split: u32, blocks: Option<&Blocks>) {
+    if split > 0 && n.is_multiple_of(2) && n >= 4 {
+        return karatsuba::square(b, limbs, n, &mut |b, limbs| halved_square(b, limbs, n / 2, split - 1, blocks));
+    }
+    match blocks {
+        Some(blocks) if n > 2 * WIDTH && n.is_multiple_of(blocks.width()) => blocks.square(b, limbs, n),
+        _ => block_square::unrolled(b, limbs, n, 0),
+    }
 }
 
 /// r := x / B^n mod m.
@@ -143,67 +148,121 @@ impl Blocks {
 
     /// r := a b for n limbs.
     fn product(&self, b: &mut Builder, [r, x, y]: [&Limbs; 3], n: u32) {
-        let zero = b.gpr();
-        b.note("the first blocks add to zeros");
-        b.mov_imm32(zero, 0);
-        for i in 0..n {
-            b.store(r.limb(b, i), zero);
-        }
+        self.clear(b, r, n);
         for row in (0..n).step_by(self.sum.len()) {
-            Sum { limbs: self.sum.clone(), work: self.work }.clear(b);
+            self.sum().clear(b);
             for column in (0..n).step_by(self.sum.len()) {
                 let (to, by) = (r.at_limb(row + column), x.at_limb(column));
                 self.call(b, self.next, [Some(&to), Some(&by), Some(&y.at_limb(row))]);
             }
-            self.store(b, &r.at_limb(row + n));
+            self.sum().store(b, &r.at_limb(row + n));
         }
     }
 
-    /// Makes the n lower limbs of t zero and leaves in them what belongs n limbs higher; the last of it is in the registers that
-    /// it returns.
-    fn reduce(&self, b: &mut Builder, m: &Limbs, t: &Limbs, n: u32) -> Vec<Gpr> {
-        for step in (0..n).step_by(self.sum.len()) {
-            let here = t.at_limb(step);
-            load(b, &self.sum, &here);
-            self.call(b, self.first, [None, Some(m), Some(&here)]);
-            for column in (self.width()..n).step_by(self.sum.len()) {
-                let (to, by) = (t.at_limb(step + column), m.at_limb(column));
-                self.call(b, self.next, [Some(&to), Some(&by), Some(&here)]);
+    /// r := a^2 for n limbs, with as many limbs of scratch as r has: the products of different blocks, twice, and the squares of the
+    /// blocks.
+    fn square(&self, b: &mut Builder, [r, a, squares]: [&Limbs; 3], n: u32) {
+        let width = self.width();
+        self.clear(b, &r.at_limb(width), n - width);
+        for row in (0..n - width).step_by(self.sum.len()) {
+            self.sum().clear(b);
+            for column in (row + width..n).step_by(self.sum.len()) {
+                let (to, by) = (r.at_limb(row + column), a.at_limb(column));
+                self.call(b, self.next, [Some(&to), Some(&by), Some(&a.at_limb(row))]);
             }
-            if step + self.width() < n {
-                self.store(b, &here);
-            }
+            self.sum().store(b, &r.at_limb(row + n));
         }
-        self.sum.clone()
+        for block in (0..n).step_by(self.sum.len()) {
+            b.note("the square of a block");
+            block_square::unrolled(b, [&squares.at_limb(2 * block), &a.at_limb(block), squares], width, 0);
+        }
+        let zero = b.gpr();
+        b.note("CF doubles, OF adds the squares");
+        b.xor32(zero, zero);
+        for i in 0..2 * n {
+            let limb = b.gpr();
+            if (width..2 * n - width).contains(&i) {
+                b.load(limb, r.limb(b, i));
+                b.adcx(limb, limb);
+                b.adox(limb, squares.limb(b, i));
+            } else {
+                b.load(limb, squares.limb(b, i));
+                if i >= width {
+                    b.adcx(limb, zero);
+                    b.adox(limb, zero);
+                }
+            }
+            b.store(r.limb(b, i), limb);
+        }
     }
 
-    fn store(&self, b: &mut Builder, to: &Limbs) {
-        Sum { limbs: self.sum.clone(), work: self.work }.store(b, to);
+    fn clear(&self, b: &mut Builder, r: &Limbs, limbs: u32) {
+        let zero = b.gpr();
+        b.note("the first blocks add to zeros");
+        b.mov_imm32(zero, 0);
+        for i in 0..limbs {
+            b.store(r.limb(b, i), zero);
+        }
+    }
+
+    /// The sum, as it is between two calls.
+    fn sum(&self) -> Sum {
+        Sum { limbs: self.sum.clone(), work: self.work }
+    }
+
+    /// A step of the reduction: makes the limbs of a block at `step` zero; the sum belongs n limbs higher.
+    fn reduce(&self, b: &mut Builder, m: &Limbs, t: &Limbs, n: u32, step: u32) {
+        let here = t.at_limb(step);
+        load(b, &self.sum, &here);
+        self.call(b, self.first, [None, Some(m), Some(&here)]);
+        for column in (self.width()..n).step_by(self.sum.len()) {
+            let (to, by) = (t.at_limb(step + column), m.at_limb(column));
+            self.call(b, self.next, [Some(&to), Some(&by), Some(&here)]);
+        }
     }
 }
 
-/// r := the sum of both halves of t, where the last limbs of the lower half are in `sum`, less m unless it is below m.
-pub(super) fn last(b: &mut Builder, r: &Limbs, m: &Limbs, t: &Limbs, n: u32, sum: &[Gpr]) {
-    let kept = n - sum.len() as u32;
-    b.note("both halves");
-    for i in 0..n {
-        let limb = if i < kept { b.gpr() } else { sum[(i - kept) as usize] };
-        if i < kept {
-            b.load(limb, t.limb(b, i));
+/// r := t / B^n mod m, where t has 2n limbs.
+fn reduce(b: &mut Builder, [r, m, t]: [&Limbs; 3], n: u32, width: u32, blocks: Option<&Blocks>) {
+    let carry = b.gpr();
+    for step in (0..n).step_by(width as usize) {
+        let sum = match blocks {
+            Some(blocks) => {
+                blocks.reduce(b, m, t, n, step);
+                blocks.sum.clone()
+            }
+            None => {
+                let mut sum = Sum::new(b, width);
+                load(b, &sum.limbs, t);
+                for _ in 0..width {
+                    sum.reducing_row(b, m, m.before(b, 0), None);
+                }
+                sum.limbs
+            }
+        };
+        if step > 0 {
+            to_flag(b, carry);
         }
-        if i == 0 {
-            b.add(limb, t.limb(b, n + i));
-        } else {
-            b.adc(limb, t.limb(b, n + i));
+        b.note("what is left in the sum belongs n limbs higher");
+        let last = step + width == n;
+        for (i, limb) in (0..).zip(&sum) {
+            let place = t.limb(b, n + step + i);
+            match (last, step + i) {
+                (false, 0) => b.add_mr(place, *limb),
+                (false, _) => b.adc_mr(place, *limb),
+                (true, 0) => b.add(*limb, place),
+                (true, _) => b.adc(*limb, place),
+            }
+            if last {
+                b.store(place, *limb);
+            }
         }
-        b.store(t.limb(b, i), limb);
+        from_flag(b, carry);
+        if last {
+            subtract(b, r, m, &t.at_limb(n), n, &sum, carry);
+        }
     }
-    let over = b.gpr();
-    b.mov_imm32(over, 0);
-    b.adc_ri(over, 0);
-    subtract(b, r, m, t, n, sum, over);
 }
-
 /// r := what is in t and, its last limbs, in `sum`, with `over` above it, less m unless it is below m.
 pub(super) fn subtract(b: &mut Builder, r: &Limbs, m: &Limbs, t: &Limbs, n: u32, sum: &[Gpr], over: Gpr) {
     let kept = n - sum.len() as u32;
