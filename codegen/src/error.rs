@@ -85,6 +85,8 @@ pub enum Hint {
     Words(Vec<String>),
     /// A dotted key became a table; in quotes it is one key.
     QuoteKey(String),
+    /// A name that a key of a block cipher's kernel gives a meaning to.
+    DefinedBy(&'static str),
     /// `[name]` is one table; `[[name]]` is an entry of a list of them.
     DoubleBrackets(String),
 }
@@ -117,6 +119,7 @@ impl fmt::Display for Hint {
                 [only] => write!(f, "valid is {only}"),
                 words => write!(f, "valid are {}", words.join(", ")),
             },
+            Hint::DefinedBy(key) => write!(f, "`{key}` of a block cipher's kernel defines it"),
             Hint::DoubleBrackets(key) => write!(f, "write [[{key}]]"),
             Hint::QuoteKey(key) => write!(f, "a name that holds a dot needs quotes: \"{key}\""),
         }

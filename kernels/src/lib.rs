@@ -11,43 +11,51 @@ pub mod reference;
 
 pub use kiln_macros::kernels;
 
+/// The catalogue of a family: its spec files, with every shipped CPU file.
+#[cfg(any(feature = "limb", feature = "aes"))]
+macro_rules! family {
+    ($($spec:tt)*) => {
+        kiln_macros::kernels! {
+            specs: [$($spec)*],
+            cpus: [
+                "../specs/cpus/generic.toml",
+                "../specs/cpus/westmere.toml",
+                "../specs/cpus/sandybridge.toml",
+                "../specs/cpus/haswell.toml",
+                "../specs/cpus/zen3.toml",
+            ],
+        }
+    };
+}
+
 /// Rows of limbs.
 #[cfg(feature = "limb")]
 pub mod limb {
-    kiln_macros::kernels! {
-        specs: [
-            "../specs/kernels/limb64_mul.toml",
-            "../specs/kernels/limb64_mul_add.toml",
-            "../specs/kernels/limb64_mul_sub.toml",
-            "../specs/kernels/limb64_mul_add_prop.toml",
-            "../specs/kernels/limb64_sqr_add_prop.toml",
-            "../specs/kernels/limb64_add.toml",
-            "../specs/kernels/limb64_sub.toml",
-            "../specs/kernels/limb64_mul_nxn.toml",
-            "../specs/kernels/limb64_sqr_n.toml",
-            "../specs/kernels/limb64_reciprocal.toml",
-            "../specs/kernels/limb64_div_2by1.toml",
-            "../specs/kernels/limb64_div_2by1_public.toml",
-            "../specs/kernels/limb32_mul.toml",
-            "../specs/kernels/limb32_mul_add.toml",
-            "../specs/kernels/limb32_mul_sub.toml",
-            "../specs/kernels/limb32_mul_add_prop.toml",
-            "../specs/kernels/limb32_sqr_add_prop.toml",
-            "../specs/kernels/limb32_add.toml",
-            "../specs/kernels/limb32_sub.toml",
-            "../specs/kernels/limb32_mul_nxn.toml",
-            "../specs/kernels/limb32_sqr_n.toml",
-            "../specs/kernels/limb32_reciprocal.toml",
-            "../specs/kernels/limb32_div_2by1.toml",
-            "../specs/kernels/limb32_div_2by1_public.toml",
-        ],
-        cpus: [
-            "../specs/cpus/generic.toml",
-            "../specs/cpus/westmere.toml",
-            "../specs/cpus/sandybridge.toml",
-            "../specs/cpus/haswell.toml",
-            "../specs/cpus/zen3.toml",
-        ],
+    family! {
+        "../specs/kernels/limb64_mul.toml",
+        "../specs/kernels/limb64_mul_add.toml",
+        "../specs/kernels/limb64_mul_sub.toml",
+        "../specs/kernels/limb64_mul_add_prop.toml",
+        "../specs/kernels/limb64_sqr_add_prop.toml",
+        "../specs/kernels/limb64_add.toml",
+        "../specs/kernels/limb64_sub.toml",
+        "../specs/kernels/limb64_mul_nxn.toml",
+        "../specs/kernels/limb64_sqr_n.toml",
+        "../specs/kernels/limb64_reciprocal.toml",
+        "../specs/kernels/limb64_div_2by1.toml",
+        "../specs/kernels/limb64_div_2by1_public.toml",
+        "../specs/kernels/limb32_mul.toml",
+        "../specs/kernels/limb32_mul_add.toml",
+        "../specs/kernels/limb32_mul_sub.toml",
+        "../specs/kernels/limb32_mul_add_prop.toml",
+        "../specs/kernels/limb32_sqr_add_prop.toml",
+        "../specs/kernels/limb32_add.toml",
+        "../specs/kernels/limb32_sub.toml",
+        "../specs/kernels/limb32_mul_nxn.toml",
+        "../specs/kernels/limb32_sqr_n.toml",
+        "../specs/kernels/limb32_reciprocal.toml",
+        "../specs/kernels/limb32_div_2by1.toml",
+        "../specs/kernels/limb32_div_2by1_public.toml",
     }
 }
 
@@ -73,50 +81,32 @@ pub mod mont {
 /// AES: whole buffers and keys, with round keys as FIPS 197 has them.
 #[cfg(feature = "aes")]
 pub mod aes {
-    kiln_macros::kernels! {
-        specs: [
-            "../specs/kernels/aes_ecb_encrypt.toml",
-            "../specs/kernels/aes_ecb_decrypt.toml",
-            "../specs/kernels/aes_cbc_encrypt.toml",
-            "../specs/kernels/aes_cbc_encrypt_x2.toml",
-            "../specs/kernels/aes_cbc_encrypt_x4.toml",
-            "../specs/kernels/aes_cbc_encrypt_x8.toml",
-            "../specs/kernels/aes_cbc_decrypt.toml",
-            "../specs/kernels/aes_ctr128.toml",
-            "../specs/kernels/aes_ctr32.toml",
-            "../specs/kernels/aes_expand_key.toml",
-            "../specs/kernels/aes_invert_keys.toml",
-        ],
-        cpus: [
-            "../specs/cpus/generic.toml",
-            "../specs/cpus/westmere.toml",
-            "../specs/cpus/sandybridge.toml",
-            "../specs/cpus/haswell.toml",
-            "../specs/cpus/zen3.toml",
-        ],
+    family! {
+        "../specs/kernels/aes_ecb_encrypt.toml",
+        "../specs/kernels/aes_ecb_decrypt.toml",
+        "../specs/kernels/aes_cbc_encrypt.toml",
+        "../specs/kernels/aes_cbc_encrypt_x2.toml",
+        "../specs/kernels/aes_cbc_encrypt_x4.toml",
+        "../specs/kernels/aes_cbc_encrypt_x8.toml",
+        "../specs/kernels/aes_cbc_decrypt.toml",
+        "../specs/kernels/aes_ctr128.toml",
+        "../specs/kernels/aes_ctr32.toml",
+        "../specs/kernels/aes_expand_key.toml",
+        "../specs/kernels/aes_invert_keys.toml",
     }
 }
 
 /// AES with bitsliced round keys, for CPUs without AES instructions.
 #[cfg(feature = "aes")]
 pub mod aes_sliced {
-    kiln_macros::kernels! {
-        specs: [
-            "../specs/kernels/aes_sliced_ecb_encrypt.toml",
-            "../specs/kernels/aes_sliced_ecb_decrypt.toml",
-            "../specs/kernels/aes_sliced_cbc_encrypt.toml",
-            "../specs/kernels/aes_sliced_cbc_decrypt.toml",
-            "../specs/kernels/aes_sliced_ctr128.toml",
-            "../specs/kernels/aes_sliced_ctr32.toml",
-            "../specs/kernels/aes_sliced_slice_keys.toml",
-        ],
-        cpus: [
-            "../specs/cpus/generic.toml",
-            "../specs/cpus/westmere.toml",
-            "../specs/cpus/sandybridge.toml",
-            "../specs/cpus/haswell.toml",
-            "../specs/cpus/zen3.toml",
-        ],
+    family! {
+        "../specs/kernels/aes_sliced_ecb_encrypt.toml",
+        "../specs/kernels/aes_sliced_ecb_decrypt.toml",
+        "../specs/kernels/aes_sliced_cbc_encrypt.toml",
+        "../specs/kernels/aes_sliced_cbc_decrypt.toml",
+        "../specs/kernels/aes_sliced_ctr128.toml",
+        "../specs/kernels/aes_sliced_ctr32.toml",
+        "../specs/kernels/aes_sliced_slice_keys.toml",
     }
 }
 

@@ -1,8 +1,8 @@
-//! Measuring many candidates side by side until each is known as well as was asked. Not a race: nobody is chosen, and slow
+//! Measuring many candidates side by side until all are known as well as was asked. Not a race: nobody is chosen, and slow
 //! candidates get the same care.
 //!
-//! Every round times each candidate that is not finished once, in an order rotated at random, so that drift and frequency
-//! changes hit all alike. The statistic is a quantile of a candidate's windows, with a confidence interval that assumes no
+//! Every round times each candidate once, in an order rotated at random, so that drift, frequency changes and neighbours hit all
+//! alike; and all have the same rounds. The statistic is a quantile of a candidate's windows, with a confidence interval that assumes no
 //! distribution ([`quantile_interval`]). It does assume that windows are independent; what makes that plausible is that
 //! those of one candidate lie a whole round apart.
 
@@ -10,7 +10,7 @@ use crate::exec::Evictor;
 use crate::race::{Bench, Budget, Sample, quantile};
 use crate::random::Random;
 use crate::statistics::quantile_interval;
-use crate::timer::{Clock, Core};
+use crate::timer::{Clock, Core, timed};
 use crate::verify::{Arena, Verified};
 
 /// How calls follow each other.
@@ -91,46 +91,80 @@ const MOST_CALLS: u32 = 1 << 22;
 const MOST_BROKEN: usize = 64;
 /// Windows from which the number of calls is found.
 const CALIBRATION: usize = 3;
-/// How many windows come between two looks at the interval.
+/// How many rounds come between two looks at the intervals.
 const LOOK: usize = 4;
 
 struct Candidate {
-    calls: u32,
+    /// Calls in a window; `None` before its first round.
+    calls: Option<u32>,
     windows: Vec<u64>,
     broken: usize,
 }
 
-/// Measures candidates `0..entrants`, and tells of each as soon as it is finished. It ends whatever the clock does.
-pub fn measure(
-    bench: &mut dyn Bench,
-    entrants: usize,
-    goal: &Goal,
-    budget: &mut dyn Budget,
-    done: &mut dyn FnMut(usize, Measurement),
-) {
-    let mut random = Random::new(goal.seed);
-    let mut candidates: Vec<Candidate> = Vec::with_capacity(entrants);
-    for index in 0..entrants {
-        let calls = calibrate(bench, index, goal.window, budget);
-        candidates.push(Candidate { calls, windows: Vec::new(), broken: 0 });
+/// Candidates that are measured side by side, one round at a time, so that between rounds code and buffers can be moved.
+pub struct Sheet {
+    goal: Goal,
+    random: Random,
+    candidates: Vec<Candidate>,
+    live: Vec<usize>,
+    rounds: usize,
+}
+
+impl Sheet {
+    /// For candidates `0..entrants`.
+    pub fn new(entrants: usize, goal: Goal) -> Sheet {
+        let blank = || Candidate { calls: None, windows: Vec::new(), broken: 0 };
+        Sheet {
+            random: Random::new(goal.seed),
+            goal,
+            candidates: (0..entrants).map(|_| blank()).collect(),
+            live: (0..entrants).collect(),
+            rounds: 0,
+        }
     }
-    let mut live: Vec<usize> = (0..entrants).collect();
-    while !live.is_empty() {
-        let first = random.below(live.len() as u64) as usize;
-        live.rotate_left(first);
-        for &index in &live {
+
+    /// Those that are not finished.
+    pub fn live(&self) -> &[usize] {
+        &self.live
+    }
+
+    /// Times each candidate once, and tells of all when the last of them is known well enough, has the most windows, or time
+    /// is up. A quarter of a window comes before each window and does not count: after a move everything about a candidate is
+    /// cold.
+    pub fn round(&mut self, bench: &mut dyn Bench, budget: &mut dyn Budget, done: &mut dyn FnMut(usize, Measurement)) {
+        let first = self.random.below(self.live.len() as u64) as usize;
+        self.live.rotate_left(first);
+        for &index in &self.live {
             if !budget.left() {
                 break;
             }
-            let sample = bench.window(index, candidates[index].calls);
-            candidates[index].take(sample);
+            let candidate = &mut self.candidates[index];
+            let calls = match candidate.calls {
+                Some(calls) => {
+                    bench.window(index, calls.div_ceil(4));
+                    calls
+                }
+                None => calibrate(bench, index, self.goal.window, budget),
+            };
+            candidate.calls = Some(calls);
+            let sample = bench.window(index, calls);
+            candidate.take(sample);
         }
+        self.rounds += 1;
         let in_time = budget.left();
-        live.retain(|&index| {
+        let look = self.rounds.is_multiple_of(LOOK);
+        let (goal, candidates) = (&self.goal, &mut self.candidates);
+        // Who stops early is compared with who went on in other times: all stop together, but for those that cannot be measured.
+        let over = self.live.iter().all(|&index| candidates[index].end(goal, in_time, look).is_some());
+        self.live.retain(|&index| {
             let candidate = &mut candidates[index];
-            let Some(end) = candidate.end(goal, in_time) else { return true };
-            done(index, candidate.finish(end, goal));
-            false
+            match candidate.end(goal, in_time, look) {
+                Some(end) if over || end == End::Clock => {
+                    done(index, candidate.finish(end, goal));
+                    false
+                }
+                _ => true,
+            }
         });
     }
 }
@@ -175,13 +209,13 @@ impl Candidate {
         Some(Interval { value: value as f64, low: ends.low as f64, high: ends.high as f64 })
     }
 
-    fn end(&self, goal: &Goal, in_time: bool) -> Option<End> {
+    fn end(&self, goal: &Goal, in_time: bool, look: bool) -> Option<End> {
         let (fewest, most) = goal.windows;
         let count = self.windows.len();
         if self.broken >= MOST_BROKEN {
             return Some(End::Clock);
         }
-        let due = count >= fewest && (count - fewest).is_multiple_of(LOOK);
+        let due = count >= fewest && (look || count >= most || !in_time);
         if due && self.interval(goal).is_some_and(|interval| interval.width() <= goal.precision) {
             return Some(End::Precise);
         }
@@ -193,7 +227,7 @@ impl Candidate {
 
     fn finish(&mut self, end: End, goal: &Goal) -> Measurement {
         let interval = self.interval(goal);
-        Measurement { end, calls: self.calls, windows: std::mem::take(&mut self.windows), interval }
+        Measurement { end, calls: self.calls.unwrap_or(1), windows: std::mem::take(&mut self.windows), interval }
     }
 }
 
@@ -214,33 +248,26 @@ impl Bench for Bed<'_> {
         let Some(verified) = self.entrants.get(candidate) else {
             return Sample { time: None, core: Core::Unknown };
         };
-        match self.mode {
+        let (time, core) = match self.mode {
             Mode::Throughput => timed(self.clock, || self.arena.repeat(verified, calls)),
             Mode::Latency => timed(self.clock, || self.arena.chain(verified, calls)),
             Mode::Cold(evictor) => {
-                let mut sum = Sample { time: Some(0), core: Core::Unknown };
+                let mut sum = (Some(0_u64), Core::Unknown);
                 for _ in 0..calls {
                     evictor.run();
-                    let call = timed(self.clock, || self.arena.repeat(verified, 1));
+                    let (time, core) = timed(self.clock, || self.arena.repeat(verified, 1));
                     // What a reading of the clock takes is part of each call's time, and as large as the smallest step.
-                    let net = call.time.map(|time| time.saturating_sub(self.clock.step()));
-                    sum.time = sum.time.zip(net).and_then(|(sum, net)| sum.checked_add(net));
-                    let moved = sum.core != Core::Unknown && sum.core != call.core;
-                    sum.core = if moved { Core::Changed } else { call.core };
+                    let net = time.map(|time| time.saturating_sub(self.clock.step()));
+                    let moved = sum.1 != Core::Unknown && sum.1 != core;
+                    sum = (
+                        sum.0.zip(net).and_then(|(sum, net)| sum.checked_add(net)),
+                        if moved { Core::Changed } else { core },
+                    );
                 }
                 sum
             }
-        }
-    }
-}
-
-fn timed(clock: &dyn Clock, work: impl FnOnce()) -> Sample {
-    let begin = clock.read();
-    work();
-    let end = clock.read();
-    Sample {
-        time: end.time.checked_sub(begin.time),
-        core: if begin.core == end.core { begin.core } else { Core::Changed },
+        };
+        Sample { time, core }
     }
 }
 
@@ -262,6 +289,20 @@ mod tests {
             let base = self.times[candidate] * u64::from(calls);
             let noise = self.random.below(base / 200 + 1) + if self.random.below(10) == 0 { base } else { 0 };
             Sample { time: Some(base + noise), core: Core::At(1) }
+        }
+    }
+
+    /// Rounds until all are finished, with everything where it is.
+    fn measure(
+        bench: &mut dyn Bench,
+        entrants: usize,
+        goal: &Goal,
+        budget: &mut dyn Budget,
+        done: &mut dyn FnMut(usize, Measurement),
+    ) {
+        let mut sheet = Sheet::new(entrants, *goal);
+        while !sheet.live().is_empty() {
+            sheet.round(bench, budget, done);
         }
     }
 

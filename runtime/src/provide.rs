@@ -231,10 +231,37 @@ impl Provider {
 /// A variant that was made at run time.
 #[derive(Clone, Debug)]
 pub struct Published {
+    candidate: Candidate,
+    made: Made,
+    code: Arc<[u8]>,
+}
+
+impl Published {
     /// It, unverified.
-    pub candidate: Candidate,
+    pub fn candidate(&self) -> &Candidate {
+        &self.candidate
+    }
+
     /// Bytes of its code, with its constants.
-    pub bytes: usize,
+    pub fn bytes(&self) -> usize {
+        self.code.len()
+    }
+}
+
+/// The same code once more, at other addresses, in this order. Where code lies is worth some percent on many CPUs: who wants to
+/// know what a variant is worth looks at it in several places.
+///
+/// # Errors
+/// Why there is no executable memory.
+pub fn publish_again(published: &[&Published]) -> Result<Vec<Candidate>, Refused> {
+    let functions: Vec<&[u8]> = published.iter().map(|one| &*one.code).collect();
+    let code = Code::publish(&functions)?;
+    let moved = published.iter().zip(code.entries()).map(|(one, entry)| {
+        // SAFETY: the bytes are those that `publish` vouches for, which do not depend on their address (a function is one piece
+        // that refers to nothing but itself) as long as that is a multiple of `exec::ALIGNMENT`, as that of every function is.
+        unsafe { Candidate::made(one.made.clone(), *entry) }
+    });
+    Ok(moved.collect())
 }
 
 /// Makes machine code of compiled variants, and publishes it as one batch: one outcome for each, in their order.
@@ -253,7 +280,7 @@ pub fn publish(kernel: &'static Kernel, compiled: &[Compiled<'_>]) -> Vec<Result
     let code = if functions.is_empty() { Err(Refused::Empty) } else { Code::publish(&functions) };
     let mut entries = code.iter().flat_map(Code::entries);
     let outcome = |(compiled, bytes): (&Compiled<'_>, Result<Vec<u8>, LeftOut>)| {
-        let bytes = bytes?.len();
+        let bytes = bytes?;
         let entry = match (&code, entries.next()) {
             (Err(refused), _) => return Err(LeftOut::Memory(*refused)),
             // One entry for each function.
@@ -263,7 +290,8 @@ pub fn publish(kernel: &'static Kernel, compiled: &[Compiled<'_>]) -> Vec<Result
         // SAFETY: the entry was generated just now from this plan, for the contract of the kernel that its name begins with
         // (`kernel`, whose contract was compared above; a candidate of another name is not eligible for it), the features are the
         // union over its instructions, and published code is never unmapped.
-        Ok(Published { candidate: unsafe { Candidate::made(facts(compiled), entry) }, bytes })
+        let candidate = unsafe { Candidate::made(facts(compiled), entry) };
+        Ok(Published { candidate, made: facts(compiled), code: bytes.into() })
     };
     compiled.iter().zip(assembled).map(outcome).collect()
 }

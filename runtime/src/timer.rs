@@ -63,6 +63,14 @@ pub trait Clock {
     }
 }
 
+/// The time that some work took, `None` if the clock went backwards, and the core that it ran on.
+pub fn timed(clock: &dyn Clock, work: impl FnOnce()) -> (Option<u64>, Core) {
+    let begin = clock.read();
+    work();
+    let end = clock.read();
+    (end.time.checked_sub(begin.time), if begin.core == end.core { begin.core } else { Core::Changed })
+}
+
 /// The clock of this machine.
 #[derive(Clone, Debug)]
 pub struct SystemClock {

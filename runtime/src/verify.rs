@@ -232,6 +232,18 @@ impl Verified {
         self.candidate.entry()
     }
 
+    /// A candidate that is this one at another address: the same name, code, features and lengths. What was found right of the
+    /// instructions is so wherever they are.
+    pub fn moved(&self, candidate: Candidate) -> Option<Verified> {
+        let same = !candidate.code_hash().is_empty()
+            && candidate.code_hash() == self.candidate.code_hash()
+            && candidate.name() == self.candidate.name()
+            && candidate.features() == self.candidate.features()
+            && candidate.exact() == self.candidate.exact()
+            && candidate.origin() == self.candidate.origin();
+        same.then(|| Verified { candidate, ..self.clone() })
+    }
+
     /// Whether it may be called with this `n`.
     pub fn serves(&self, n: u64) -> bool {
         self.candidate.exact().is_none_or(|exact| exact == n)

@@ -21,6 +21,8 @@ pub mod edits;
 pub mod encoding_cases;
 pub mod faults;
 pub mod forms;
+#[forbid(unsafe_code)]
+pub mod kernel_by_hand;
 pub mod made_up;
 pub mod mutants;
 #[forbid(unsafe_code)]

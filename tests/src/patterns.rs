@@ -2,6 +2,7 @@
 
 use crate::operands::mask;
 use kiln_runtime::random::Random;
+use proptest::prelude::*;
 
 /// Limbs at which something ends: both ends, both halves, and their neighbours.
 pub const EDGES: [u64; 12] = [
@@ -64,5 +65,17 @@ pub fn numbers(random: &mut Random, bits: u32, n: usize) -> Vec<(&'static str, V
         ("edges", (0..n).map(|_| EDGES[random.below(EDGES.len() as u64) as usize] & ones).collect()),
         ("one density", (0..n).map(|_| random.word_of_density(density) & ones).collect()),
         ("many densities", row(random, bits, n)),
+    ]
+}
+
+/// Words of 64 bits for proptest: any, edges, single bits, sparse and dense ones.
+pub fn word() -> impl Strategy<Value = u64> {
+    let edges = vec![0, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32, (1 << 32) - 1, 1 << 31];
+    prop_oneof![
+        any::<u64>(),
+        prop::sample::select(edges),
+        (0..64u32).prop_map(|bit| 1 << bit),
+        (any::<u64>(), any::<u64>()).prop_map(|(a, b)| a & b),
+        (any::<u64>(), any::<u64>()).prop_map(|(a, b)| a | b),
     ]
 }

@@ -336,6 +336,12 @@ fn verify_with_failures() {
 }
 
 const OVERRIDES: Keys = &[("variable", Is::Text), ("what", Is::Text)];
+const BUNDLES: Keys = &[
+    ("primitive", Is::Word(&["aes128", "aes192", "aes256"])),
+    ("chosen", Is::Word(&["instructions", "sliced"])),
+    ("reason", Is::Text),
+    ("times", Is::Rows(&[("bundle", Is::Text), ("ns", Is::Whole)])),
+];
 const MACHINE_CODE: Keys = &[("available", Is::Truth), ("why", Is::TextOrNull)];
 
 #[test]
@@ -350,11 +356,13 @@ fn explain() {
         ("overrides", Is::Rows(OVERRIDES)),
         ("ignored", Is::Rows(OVERRIDES)),
         ("kernels", Is::Rows(CASES)),
+        ("bundles?", Is::Rows(BUNDLES)),
     ];
     decided(&documented(kiln, &["explain"], 0, "kiln.explain/1", EXPLAIN));
     let overridden = || kiln().with("KILN_FORCE", "limb64.mul_add=mul.u4,no=thing").with("KILN_BUDGET_MS", "7");
     let document = documented(overridden, &["explain"], 0, "kiln.explain/1", EXPLAIN);
     decided(&document);
+    assert_eq!(rows(&document, "bundles").len(), 3, "one for each size of the key");
     assert_eq!(document["budget_ms"], 7.0);
     let of = |key| rows(&document, key).iter().map(|row| text(row, "variable")).collect::<Vec<_>>();
     assert_eq!(of("overrides"), ["KILN_FORCE", "KILN_FORCE", "KILN_BUDGET_MS"]);

@@ -188,6 +188,11 @@ pub enum Reason {
         /// The text.
         got: Shown,
     },
+    /// A domain that bytes cannot have.
+    BadDomainOfBytes {
+        /// The text.
+        got: Shown,
+    },
     /// Two arguments that may both be equal to a third, and are not said to be equal to each other.
     NotClosed {
         /// The one.
@@ -356,6 +361,9 @@ impl fmt::Display for Reason {
                     "domain must be `normalised`, `below d` or `reciprocal of d` with a limb `d`, `montgomery modulus` or `below m` \
                      with such an `m`, got `{got}`"
                 )
+            }
+            Reason::BadDomainOfBytes { got } => {
+                write!(f, "domain of bytes must be `sliced round keys` or absent, got `{got}`")
             }
             Reason::NotClosed { one, other, third } => write!(
                 f,

@@ -1,6 +1,6 @@
 //! The meaning of a block cipher's keys, rounds and mode, and the kernels for each size of its key. Knows no round.
 
-use crate::error::Reason;
+use crate::error::{Reason, Shown};
 use crate::spec::kernel::Check;
 use crate::spec::place::At;
 use crate::spec::raw::{KernelFile, ModeTable, Term};
@@ -10,6 +10,15 @@ use std::sync::Arc;
 
 /// Names that stand for numbers in the lengths of a cipher's arguments.
 pub(crate) const CONSTANTS: &[&str] = &["rounds", "key_bytes"];
+
+/// The key that says what such a name stands for.
+pub(crate) fn defines(constant: &str) -> Option<&'static str> {
+    match constant {
+        "rounds" => Some("rounds"),
+        "key_bytes" => Some("key_bits"),
+        _ => None,
+    }
+}
 
 /// The kernel of `spec` for one size of the key: named after it, with its constants in the lengths.
 pub(crate) fn of_key(spec: &KernelSpec, cipher: Cipher) -> KernelSpec {
@@ -55,11 +64,11 @@ pub(crate) fn names(file: &KernelFile) -> Vec<String> {
 }
 
 /// Why a cipher's tables do not agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Odd {
+    MadeName { made: Shown, name: Shown },
     KeyBits,
     Rounds(usize, usize),
-    CounterBits,
     Counter,
     CounterOutput,
     ChainOutput,
@@ -70,11 +79,16 @@ enum Odd {
 impl fmt::Display for Odd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Odd::MadeName { made, name } => {
+                write!(
+                    f,
+                    "`{made}` is what a made kernel is called: write `{name}`, and the size of its key in key_bits"
+                )
+            }
             Odd::KeyBits => f.write_str("the bits of a key are a multiple of 64"),
             Odd::Rounds(got, keys) => {
                 write!(f, "rounds has one number for each of key_bits, which are {keys}; there are {got}")
             }
-            Odd::CounterBits => f.write_str("counter_bits is 32, 64 or 128"),
             Odd::Counter => f.write_str("counter_bits and the word `counter` in input go together"),
             Odd::CounterOutput => f.write_str("a counter is enciphered: it stands in input"),
             Odd::ChainOutput => f.write_str("the output block before is enciphered: `previous out` stands in input"),
@@ -94,6 +108,10 @@ impl Check<'_> {
     /// The ciphers of a file's kernels; `Some(None)` for one that is of no cipher, `None` after a problem.
     pub(super) fn ciphers(&mut self, file: &KernelFile) -> Option<Option<Vec<Cipher>>> {
         let Some(bits) = &file.key_bits else {
+            // What is missing has been said once, of the kernel or of a key that was meant to be this one.
+            if self.lacks_key_bits(file) {
+                return None;
+            }
             let needs = || "key_bits".to_owned();
             if let Some(rounds) = &file.rounds {
                 self.report(rounds.span.clone(), Reason::Needs { key: "rounds".to_owned(), needs: needs() }, None);
@@ -105,6 +123,9 @@ impl Check<'_> {
             return none.then_some(None);
         };
         let Some(rounds) = &file.rounds else {
+            if self.damage.hit(&self.whole(), "rounds") {
+                return None;
+            }
             let reason = Reason::Needs { key: "key_bits".to_owned(), needs: "rounds".to_owned() };
             self.report(bits.span.clone(), reason, None);
             return None;
@@ -142,7 +163,9 @@ impl Check<'_> {
             counter_bits: table.counter_bits.as_ref().map_or(0, |bits| bits.value),
             streams: table.streams.as_ref().map_or(1, |streams| streams.value),
         };
-        if mode.input.is_empty() {
+        // A part that was refused may be what the others lack.
+        let hidden = ["input", "output", "counter_bits"].iter().any(|key| self.damage.hit(&table.span, key));
+        if mode.input.is_empty() || hidden {
             return None;
         }
         let chains = [Term::PreviousIn, Term::PreviousOut, Term::Counter];
@@ -154,8 +177,6 @@ impl Check<'_> {
             Some(Odd::ChainOutput)
         } else if counts != (mode.counter_bits > 0) {
             Some(Odd::Counter)
-        } else if counts && ![32, 64, 128].contains(&mode.counter_bits) {
-            Some(Odd::CounterBits)
         } else if chains > 1 {
             Some(Odd::TwoChains)
         } else if mode.streams > 1 && !mode.serial() {
@@ -174,8 +195,13 @@ impl Check<'_> {
     pub(super) fn keyed(&mut self, file: &KernelFile) {
         let Some(kernel) = &file.kernel else { return };
         let keyed = (self.vocabulary.is_keyed)(kernel);
+        if let Some(name) = self.of_a_made(kernel) {
+            let odd = Odd::MadeName { made: Shown::new(kernel), name: Shown::new(&name) };
+            self.report(kernel.span.clone(), Reason::Stage(Arc::new(odd)), None);
+            return;
+        }
         match &file.key_bits {
-            None if keyed && !self.damage.hit(&(0..self.source.text().len()), "key_bits") => {
+            None if keyed && !self.damage.hit(&self.whole(), "key_bits") => {
                 let needs = "key_bits".to_owned();
                 self.report(kernel.span.clone(), Reason::Needs { key: kernel.value.clone(), needs }, None);
             }
@@ -185,5 +211,20 @@ impl Check<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Whether a file is meant to have `key_bits` and has not, so that its constants and its mode wait for them.
+    pub(super) fn lacks_key_bits(&self, file: &KernelFile) -> bool {
+        let of_cipher = |kernel: &At<String>| (self.vocabulary.is_keyed)(kernel) || self.of_a_made(kernel).is_some();
+        let hidden = self.damage.hit(&self.whole(), "key_bits");
+        file.key_bits.is_none() && (hidden || file.kernel.as_ref().is_some_and(of_cipher))
+    }
+
+    /// `aes128.ctr32` to `aes.ctr32`: what a spec is called that makes the kernel of this name.
+    fn of_a_made(&self, kernel: &str) -> Option<String> {
+        let digits = kernel.find(|c: char| !c.is_ascii_lowercase())?;
+        let (cipher, rest) = kernel.split_at(digits);
+        let name = format!("{cipher}{}", rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        (name != kernel && (self.vocabulary.is_keyed)(&name)).then_some(name)
     }
 }

@@ -30,7 +30,8 @@ pub(crate) fn kernels(file: KernelFile, hash: &str, check: &mut Check) -> Option
     }
     check.keyed(&file);
     let ciphers = check.ciphers(&file);
-    check.constants = if file.key_bits.is_some() { cipher::CONSTANTS } else { &[] };
+    let keyed = file.key_bits.is_some() || check.lacks_key_bits(&file);
+    check.constants = if keyed { cipher::CONSTANTS } else { &[] };
     let arguments = check.arguments(file.argument.as_deref().unwrap_or_default());
     let count = first_count(&arguments);
     let counted = Counted::of(file.argument.as_deref(), check.damage);
@@ -103,8 +104,7 @@ impl Check<'_> {
     /// A kernel has size classes when it has a count, and only then.
     fn classes(&mut self, sizes: &List<u64>, counted: Counted) {
         match (sizes, counted) {
-            // The place of what is missing is the whole file, which begins at 0.
-            (None, Counted::Yes | Counted::Unknown) if !self.damage.hit(&(0..self.source.text().len()), "sizes") => {
+            (None, Counted::Yes | Counted::Unknown) if !self.damage.hit(&self.whole(), "sizes") => {
                 let section = "the kernel spec".to_owned();
                 self.report(0..0, Reason::MissingKey { key: "sizes".to_owned(), section }, None);
             }
@@ -114,6 +114,11 @@ impl Check<'_> {
             }
             _ => {}
         }
+    }
+
+    /// The place of what is missing: the whole file, which begins at 0.
+    pub(super) fn whole(&self) -> Range<usize> {
+        0..self.source.text().len()
     }
 
     pub(super) fn report(&mut self, span: Range<usize>, reason: Reason, hint: Option<Hint>) {
@@ -187,14 +192,20 @@ impl Check<'_> {
                 self.report(equal.span.clone(), Reason::Needs { key: "may_equal".to_owned(), needs: needs() }, None);
             }
         }
-        let (has_domain, needs) = match table.domain.as_ref().and_then(|domain| parse_domain(domain)) {
+        let domain = table.domain.as_ref().and_then(|domain| parse_domain(domain));
+        let (has_domain, needs) = match &domain {
             Some(Domain::SlicedRoundKeys) => (table.bytes.is_some(), "bytes"),
             Some(Domain::MontgomeryModulus) => (table.limbs.is_some(), "limbs"),
             Some(Domain::Below(_)) => (table.limb.is_some() || table.limbs.is_some(), "limb"),
             Some(Domain::Any | Domain::Normalised | Domain::ReciprocalOf(_)) | None => (table.limb.is_some(), "limb"),
         };
         let kinds = limbs || other;
-        if let (Some(domain), true, false) = (&table.domain, kinds, has_domain) {
+        let of_bytes = matches!(domain, Some(Domain::SlicedRoundKeys));
+        if let (Some(domain), Some(_), false) = (&table.domain, &table.bytes, of_bytes)
+            && table.limb.is_none()
+        {
+            self.report(domain.span.clone(), Reason::BadDomainOfBytes { got: Shown::new(domain) }, None);
+        } else if let (Some(domain), true, false) = (&table.domain, kinds, has_domain) {
             let reason = Reason::Needs { key: "domain".to_owned(), needs: needs.to_owned() };
             self.report(domain.span.clone(), reason, None);
         }
@@ -276,7 +287,7 @@ impl Check<'_> {
                 None => self.report(length.span.clone(), Reason::BadLength { got: Shown::new(length) }, None),
             }
         }
-        if let Some(domain) = &table.domain {
+        if let (Some(domain), None) = (&table.domain, &table.bytes) {
             match parse_domain(domain) {
                 Some(parsed) => {
                     if let Some(other) = parsed.of() {
@@ -319,7 +330,10 @@ impl Check<'_> {
             None => {
                 let valid = all.iter().filter(|other| fits(other));
                 let valid = valid.filter_map(|other| other.name.as_ref().map(|name| name.value.as_str()));
-                let hint = Hint::nearest(name, valid);
+                let hint = match cipher::defines(name) {
+                    Some(key) => Some(Hint::DefinedBy(key)),
+                    None => Hint::nearest(name, valid),
+                };
                 let context = format!("in {label}");
                 let reason = Reason::UnknownWord { noun: Noun::Argument, word: Shown::new(name), context };
                 self.report(name.span.clone(), reason, hint);

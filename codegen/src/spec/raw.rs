@@ -69,7 +69,7 @@ pub(crate) struct ModeTable {
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
     pub output: List<Term>,
     /// How many low bits of a big-endian counter count; those above stand still.
-    #[schemars(range(min = 32, max = 128))]
+    #[schemars(extend("enum" = [32, 64, 128]))]
     pub counter_bits: Option<At<u32>>,
     /// Messages that are worked on at once, each with an `iv` of its own; 1 when absent.
     #[schemars(range(min = 2, max = 8))]

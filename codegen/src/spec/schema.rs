@@ -152,6 +152,8 @@ pub(crate) enum Shape {
     Tuple(Vec<(String, Shape)>),
     /// An integer in a range.
     Integer { min: i128, max: i128 },
+    /// One of these integers.
+    Choice(Vec<i128>),
     /// A number over one bound and not over the other.
     Number { above: f64, max: f64 },
     /// A string.
@@ -236,8 +238,11 @@ impl Shape {
                     unique: schema["uniqueItems"] == true,
                 },
             },
-            Some("integer") => match (schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
-                (Some(min), Some(max)) => Shape::Integer { min: min.into(), max: max.into() },
+            Some("integer") => match (&schema["enum"], schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
+                (Value::Array(choices), ..) => {
+                    Shape::Choice(choices.iter().filter_map(Value::as_i64).map(i128::from).collect())
+                }
+                (_, Some(min), Some(max)) => Shape::Integer { min: min.into(), max: max.into() },
                 _ => panic!("an integer without bounds: {schema}"),
             },
             Some("number") => match (schema["exclusiveMinimum"].as_f64(), schema["maximum"].as_f64()) {
@@ -256,7 +261,7 @@ impl Shape {
     pub(crate) fn describe(&self, many: bool) -> String {
         let (one, all) = match self {
             Shape::Table(_) | Shape::Map { .. } => ("a table", "tables"),
-            Shape::Integer { .. } => ("an integer", "integers"),
+            Shape::Integer { .. } | Shape::Choice(_) => ("an integer", "integers"),
             Shape::Number { .. } => ("a number", "numbers"),
             Shape::Text { .. } => ("a string", "strings"),
             Shape::Boolean(_) => ("true or false", "booleans"),
@@ -285,6 +290,7 @@ impl Shape {
             Shape::Map { .. }
             | Shape::Tuple(_)
             | Shape::Integer { .. }
+            | Shape::Choice(_)
             | Shape::Number { .. }
             | Shape::Text { .. }
             | Shape::Boolean(_) => {}

@@ -191,6 +191,14 @@ impl Walk<'_> {
                 }
                 value.get_ref().clone()
             }
+            (Shape::Choice(choices), DeValue::Integer(number)) => {
+                let number = i128::from_str_radix(number.as_str(), number.radix()).ok();
+                if !number.is_some_and(|number| choices.contains(&number)) {
+                    self.out_of_range(span, label, one_of(choices));
+                    return None;
+                }
+                value.get_ref().clone()
+            }
             (&Shape::Number { above, max }, DeValue::Integer(_) | DeValue::Float(_)) => {
                 if !number(value.get_ref()).is_some_and(|number| number > above && number <= max) {
                     self.out_of_range(span, label, format!("over {above} and at most {max}"));
@@ -306,6 +314,15 @@ impl Walk<'_> {
     fn out_of_range(&mut self, span: Range<usize>, label: &str, range: String) {
         let got = self.written(span.clone());
         self.report(span, Reason::OutOfRange { label: label.to_owned(), range, got }, None);
+    }
+}
+
+/// `32, 64 or 128`.
+fn one_of(choices: &[i128]) -> String {
+    let choices: Vec<String> = choices.iter().map(i128::to_string).collect();
+    match choices.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => choices.concat(),
     }
 }
 

@@ -158,9 +158,11 @@ pub fn compare(old: &Model, new: &Model, threshold: f64, level: f64) -> Option<C
             () => Verdict::Same,
         };
     }
+    // There are few pairs of counts, and many of points.
+    let mut least: HashMap<(u32, u32), f64> = HashMap::new();
     let hopeless = tested.iter().filter(|&&index| {
-        let (a, b) = pairs[index];
-        least_p(a.windows, b.windows) * p_values.len() as f64 > level
+        let counts = (pairs[index].0.windows, pairs[index].1.windows);
+        *least.entry(counts).or_insert_with(|| least_p(counts.0, counts.1)) * p_values.len() as f64 > level
     });
     let hopeless = hopeless.count();
     let mut ratios: Vec<f64> = rows.iter().filter_map(|row| row.change).map(|change| change + 1.0).collect();
@@ -238,4 +240,104 @@ fn least_p(old: u32, new: u32) -> f64 {
     let low: Vec<f64> = (0..most(old)).map(f64::from).collect();
     let high: Vec<f64> = (0..most(new)).map(|sample| 1e6 + f64::from(sample)).collect();
     mann_whitney(&low, &high).p_value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests::{header, load, point};
+    use crate::sweep::record::{Point, Record};
+
+    fn sweep(run: &str, machine: &str, points: impl IntoIterator<Item = Point>) -> Model {
+        let points = points.into_iter().map(Record::from);
+        load(&[std::iter::once(Record::from(header(run, machine))).chain(points).collect()])
+    }
+
+    fn verdicts(comparison: &Comparison) -> Vec<(&str, Verdict)> {
+        comparison.rows.iter().map(|row| (row.variant.as_str(), row.verdict)).collect()
+    }
+
+    #[test]
+    fn changes_are_told_from_what_is_the_same() {
+        let ticks = |unroll: i64, factor: f64| point("1", "a", unroll, 64, 2.0 / unroll as f64 * factor);
+        let old = sweep("1", "M", (1..=8).map(|unroll| ticks(unroll, 1.0)));
+        // Slower by 3 %, faster by 5 %, slower by less than the threshold, and nothing.
+        let factors = [1.0, 1.03, 0.95, 1.015, 1.0, 1.0, 1.0, 1.0];
+        let new = sweep("1", "M", (1..=8).zip(factors).map(|(unroll, factor)| ticks(unroll, factor)));
+        let found = compare(&old, &new, 0.02, 0.01).unwrap();
+        assert_eq!(
+            verdicts(&found)[..3],
+            [("a.u2", Verdict::Slower), ("a.u3", Verdict::Faster), ("a.u4", Verdict::Same)]
+        );
+        assert_eq!((found.count(Verdict::Same), found.comparisons, found.is_good()), (6, 8, false));
+        let slower = &found.rows[0];
+        assert!((slower.change.unwrap() - 0.03).abs() < 1e-9 && slower.p_holm.unwrap() < 1e-5, "{slower:?}");
+        assert_eq!((slower.old_line.as_str(), slower.new_line.as_str()), ("f0.jsonl:3", "f0.jsonl:3"));
+        let [low, high] = slower.interval.unwrap();
+        assert!(low > 0.027 && low < 0.03 && high > 0.03 && high < 0.033, "{low} {high}");
+        // With a threshold above it, it is no regression.
+        assert!(compare(&old, &new, 0.05, 0.01).unwrap().is_good());
+        assert!(compare(&old, &old, 0.0, 0.5).unwrap().is_good());
+        assert!((found.median_ratio.unwrap() - 1.0).abs() < 1e-9 && found.hopeless == 0 && !found.other_machine);
+    }
+
+    #[test]
+    fn what_is_wrong_now_is_worse_than_what_is_slow() {
+        let old = sweep("1", "M", [1, 2, 3, 4].map(|unroll| point("1", "a", unroll, 64, 1.0)));
+        let without_time = |unroll: i64, state: State| {
+            let mut point = point("1", "a", unroll, 64, 1.0);
+            (point.state, point.ticks, point.low, point.high, point.why) =
+                (state, None, None, None, Some("because".into()));
+            point.windows.clear();
+            point
+        };
+        let new = [without_time(1, State::Failed), without_time(2, State::Refused), point("1", "a", 3, 64, 1.2)];
+        let new = sweep("1", "M", new.into_iter().chain([point("1", "b", 1, 64, 1.0)]));
+        let found = compare(&old, &new, 0.02, 0.01).unwrap();
+        let expected = [("a.u1", Verdict::Broken), ("a.u3", Verdict::Slower), ("a.u2", Verdict::Gone)];
+        assert_eq!(verdicts(&found), expected);
+        assert_eq!((found.rows[0].why.as_deref(), found.rows[0].new), (Some("because"), None));
+        assert_eq!((found.only_old, found.only_new, found.is_good()), (1, 1, false));
+        // Wrong alone is enough for an alarm; gone alone is not.
+        let alone =
+            |state: State| compare(&old, &sweep("1", "M", [without_time(1, state)]), 0.02, 0.01).unwrap().is_good();
+        assert!(!alone(State::Failed) && alone(State::Ineligible));
+        // What was wrong before was not measured before.
+        assert!(compare(&new, &old, 0.02, 0.01).unwrap().is_good());
+    }
+
+    #[test]
+    fn doubtful_comparisons_say_so() {
+        let short = |ticks: f64| {
+            let mut point = point("1", "a", 1, 64, ticks);
+            point.windows.truncate(4);
+            point
+        };
+        let found = compare(&sweep("1", "M", [short(1.0)]), &sweep("1", "M", [short(2.0)]), 0.02, 0.01).unwrap();
+        assert_eq!((found.hopeless, verdicts(&found)), (1, vec![("a.u1", Verdict::Same)]));
+        let mut bare = point("1", "a", 1, 64, 2.0);
+        bare.windows.clear();
+        let found = compare(&sweep("1", "M", [short(1.0)]), &sweep("1", "M", [bare]), 0.02, 0.01).unwrap();
+        assert_eq!((found.comparisons, verdicts(&found)), (0, vec![("a.u1", Verdict::Untested)]));
+        let other = sweep("1", "Other", [point("1", "a", 1, 64, 1.0)]);
+        assert!(compare(&sweep("1", "M", [short(1.0)]), &other, 0.02, 0.01).unwrap().other_machine);
+        let elsewhere = sweep("1", "M", [point("1", "a", 1, 65, 1.0)]);
+        assert!(compare(&sweep("1", "M", [short(1.0)]), &elsewhere, 0.02, 0.01).is_none());
+    }
+
+    #[test]
+    fn several_machines_are_compared_each_with_itself() {
+        let both = |one: f64, two: f64, order: [usize; 2]| {
+            let headers = [header("1", "One"), header("22", "Two")].map(Record::from);
+            let points = [point("1", "a", 1, 64, one), point("22", "a", 1, 64, two)].map(Record::from);
+            load(&[order.iter().flat_map(|&index| [headers[index].clone(), points[index].clone()]).collect()])
+        };
+        let found = compare(&both(1.0, 5.0, [0, 1]), &both(1.0, 6.0, [1, 0]), 0.02, 0.01).unwrap();
+        assert_eq!(found.rows.len(), 2);
+        assert_eq!((found.rows[0].machine.as_str(), found.rows[0].verdict), ("Two", Verdict::Slower));
+        assert_eq!(found.rows[1].verdict, Verdict::Same);
+        let one = sweep("22", "Two", [point("22", "a", 1, 64, 5.0)]);
+        let found = compare(&both(1.0, 5.0, [0, 1]), &one, 0.02, 0.01).unwrap();
+        assert_eq!((found.rows.len(), found.only_old), (1, 1));
+    }
 }

@@ -130,7 +130,7 @@ impl Failure {
                 format!("{error} {variant} cannot be shown as {}: {why}\n", form.word())
             }
             Failure::UnknownStrategy { kernel, near } => {
-                format!("{error} {kernel} has no strategy `{}`{near}\n", visible(&near.given))
+                format!("{error} there is no strategy `{}` of {kernel}{near}\n", visible(&near.given))
             }
             Failure::NoSuchKey { key, keys } => {
                 format!("{error} no strategy has a parameter `{}`; there are {}\n", visible(key), keys.join(", "))

@@ -6,7 +6,7 @@ use super::{Choice, Contest, CpuBudget, Event, Field, Remembered, STARTUP_CANDID
 use crate::explain::{CandidateReport, CaseReport, Reason, State};
 use crate::race::{Bench, Budget, Entrant, Ground, Measured, Outcome, Place, Rules, Sample, Standing, race};
 use crate::settings::TuneMode;
-use crate::timer::{Clock, Core};
+use crate::timer::{Clock, Core, timed};
 use crate::verify::{Arena, Verified};
 
 pub(super) struct Case<'a, 'p> {
@@ -355,12 +355,7 @@ impl Bench for Timed<'_> {
         let Some((_, verified)) = self.entrants.get(candidate) else {
             return Sample { time: None, core: Core::Unknown };
         };
-        let begin = self.clock.read();
-        self.arena.repeat(verified, calls);
-        let end = self.clock.read();
-        Sample {
-            time: end.time.checked_sub(begin.time),
-            core: if begin.core == end.core { begin.core } else { Core::Changed },
-        }
+        let (time, core) = timed(self.clock, || self.arena.repeat(verified, calls));
+        Sample { time, core }
     }
 }

@@ -159,15 +159,19 @@ impl Arena {
         (unsafe { (self.kernel.call)(entry, &self.words) }, Vec::new())
     }
 
+    /// Whether a candidate is for this contract and this `n`, and the contract allows the `n`.
+    fn may_call(&self, verified: &Verified) -> bool {
+        core::ptr::eq(self.kernel, verified.kernel())
+            && verified.serves(self.n)
+            && count_range(self.kernel).contains(&self.n)
+    }
+
     /// Calls a verified candidate over and over on the same buffers. Does nothing if it is for another contract or
     /// another `n`, or if the contract does not allow this `n`.
     pub fn repeat(&mut self, verified: &Verified, calls: u32) {
         let kernel = self.kernel;
         let entry = verified.entry();
-        if !core::ptr::eq(kernel, verified.kernel())
-            || !verified.serves(self.n)
-            || !count_range(kernel).contains(&self.n)
-        {
+        if !self.may_call(verified) {
             return;
         }
         self.point();
@@ -181,10 +185,7 @@ impl Arena {
     pub fn chain(&mut self, verified: &Verified, calls: u32) {
         let kernel = self.kernel;
         let entry = verified.entry();
-        if !core::ptr::eq(kernel, verified.kernel())
-            || !verified.serves(self.n)
-            || !count_range(kernel).contains(&self.n)
-        {
+        if !self.may_call(verified) {
             return;
         }
         self.point();

@@ -149,22 +149,26 @@ impl Engine for Sse {
     fn end(_: &mut Builder) {}
 }
 
+/// The instruction of a round: of those that encipher and those that decipher, the one for any round or for the last.
+fn of_round<I>(direction: Direction, last: bool, [encrypt, decrypt]: [[I; 2]; 2]) -> I {
+    let [any, end] = match direction {
+        Direction::Encrypt => encrypt,
+        Direction::Decrypt => decrypt,
+    };
+    if last { end } else { any }
+}
+
 fn sse_round(b: &mut Builder, direction: Direction, last: bool, state: Xmm, key: impl Into<XmmOrMem>) {
-    match (direction, last) {
-        (Direction::Encrypt, false) => b.aesenc(state, key),
-        (Direction::Encrypt, true) => b.aesenclast(state, key),
-        (Direction::Decrypt, false) => b.aesdec(state, key),
-        (Direction::Decrypt, true) => b.aesdeclast(state, key),
-    }
+    type Round = fn(&mut Builder, Xmm, XmmOrMem);
+    let rounds: [[Round; 2]; 2] = [[Builder::aesenc, Builder::aesenclast], [Builder::aesdec, Builder::aesdeclast]];
+    of_round(direction, last, rounds)(b, state, key.into());
 }
 
 fn vex_round(b: &mut Builder, direction: Direction, last: bool, state: Xmm, key: impl Into<XmmOrMem>) {
-    match (direction, last) {
-        (Direction::Encrypt, false) => b.vaesenc_x(state, state, key),
-        (Direction::Encrypt, true) => b.vaesenclast_x(state, state, key),
-        (Direction::Decrypt, false) => b.vaesdec_x(state, state, key),
-        (Direction::Decrypt, true) => b.vaesdeclast_x(state, state, key),
-    }
+    type Round = fn(&mut Builder, Xmm, Xmm, XmmOrMem);
+    let rounds: [[Round; 2]; 2] =
+        [[Builder::vaesenc_x, Builder::vaesenclast_x], [Builder::vaesdec_x, Builder::vaesdeclast_x]];
+    of_round(direction, last, rounds)(b, state, state, key.into());
 }
 
 /// Two blocks a register.
@@ -227,14 +231,13 @@ impl Engine for Vaes256 {
     }
 
     fn round(b: &mut Builder, direction: Direction, last: bool, state: Ymm, key: Ymm, blocks: u32) {
+        type Round = fn(&mut Builder, Ymm, Ymm, Ymm);
+        let rounds: [[Round; 2]; 2] =
+            [[Builder::vaesenc_y, Builder::vaesenclast_y], [Builder::vaesdec_y, Builder::vaesdeclast_y]];
         if blocks == 1 {
-            return vex_round(b, direction, last, state.low(), key.low());
-        }
-        match (direction, last) {
-            (Direction::Encrypt, false) => b.vaesenc_y(state, state, key),
-            (Direction::Encrypt, true) => b.vaesenclast_y(state, state, key),
-            (Direction::Decrypt, false) => b.vaesdec_y(state, state, key),
-            (Direction::Decrypt, true) => b.vaesdeclast_y(state, state, key),
+            vex_round(b, direction, last, state.low(), key.low());
+        } else {
+            of_round(direction, last, rounds)(b, state, state, key);
         }
     }
 

@@ -6,6 +6,7 @@
 //! bitsliced form.
 
 mod counter;
+mod ends;
 mod engine;
 mod keys;
 mod modes;

@@ -4,6 +4,7 @@
 //! waits for the one before it, messages go side by side instead, and what can be taken out of the chain is: see [`Serial`].
 
 use super::counter::Counter;
+use super::ends::{BLOCK, COUNT, Ends, INPUT, KEYS, OUTPUT};
 use super::engine::Engine;
 use crate::family::walk::{Carry, Cut};
 use crate::family::{Contract, Extent, Lowering};
@@ -18,24 +19,13 @@ const TEMPORARIES: u32 = 2;
 /// The most registers of blocks in one group of an exact variant.
 const IN_FLIGHT: u32 = 12;
 
-pub(super) const OUTPUT: u8 = 0;
-pub(super) const INPUT: u8 = 1;
-pub(super) const KEYS: u8 = 3;
-pub(super) const IV: u8 = 4;
-/// Bytes of a block.
-const BLOCK: i32 = 16;
-
 /// Whole blocks in the mode of the kernel's spec.
 pub(super) fn lower<E: Engine>(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtual> {
     let cipher = lowering.cipher.expect("a kernel of a cipher");
     let mode = cipher.mode.as_ref().expect("a mode");
     let mut builder = Builder::new(lowering.name, contract.limb_bits);
     let b = &mut builder;
-    let output = lowering.declare(b, contract, usize::from(OUTPUT), 0);
-    let input = lowering.declare(b, contract, usize::from(INPUT), 0);
-    let n = lowering.declare(b, contract, 2, 0);
-    let keys = lowering.declare(b, contract, usize::from(KEYS), 1);
-    let iv = mode.chained().then(|| lowering.declare(b, contract, usize::from(IV), 2));
+    let ends = Ends::declare(b, contract, lowering, mode);
 
     let largest = match lowering.parameters.extent {
         Extent::Blocks(blocks) => blocks,
@@ -52,8 +42,7 @@ pub(super) fn lower<E: Engine>(contract: &Contract, lowering: &Lowering<'_>) -> 
         (false, 0, chained) => (largest.div_ceil(E::WIDTH), chained.into()),
     };
     let free = REGISTERS.saturating_sub(states + kept + TEMPORARIES);
-    let schedule = KeySchedule::<E>::begin(b, keys, cipher, lowering, free);
-    let ends = Ends { output, input, n, iv };
+    let schedule = KeySchedule::<E>::begin(b, ends.keys, cipher, lowering, free);
     if mode.serial() {
         let serial = Serial::begin(b, &schedule, mode, &ends, lowering);
         each_group(b, &ends, lowering, largest, |b, blocks| serial.group(b, blocks));
@@ -66,35 +55,6 @@ pub(super) fn lower<E: Engine>(contract: &Contract, lowering: &Lowering<'_>) -> 
     E::end(b);
     let exact = lowering.parameters.exact().map(u64::from);
     builder.finish(None, exact)
-}
-
-/// The arguments but for the keys.
-#[derive(Clone, Copy)]
-struct Ends {
-    output: Gpr,
-    input: Gpr,
-    n: Gpr,
-    iv: Option<Gpr>,
-}
-
-impl Ends {
-    /// The block of the input so many places on.
-    fn input(&self, b: &Builder, block: i32) -> Place {
-        b.at(INPUT, self.input, BLOCK * block)
-    }
-
-    fn output(&self, b: &Builder, block: i32) -> Place {
-        b.at(OUTPUT, self.output, BLOCK * block)
-    }
-
-    fn iv(&self, b: &Builder, block: u32) -> Place {
-        b.at(IV, self.iv.expect("a mode with an iv"), BLOCK * block as i32)
-    }
-
-    fn advance(&self, b: &mut Builder, blocks: u32) {
-        b.advance(OUTPUT, self.output, BLOCK * blocks as i32);
-        b.advance(INPUT, self.input, BLOCK * blocks as i32);
-    }
 }
 
 /// Groups of blocks that make up n: a loop of the largest and halving tails, or what an exact number is cut into.
@@ -116,7 +76,7 @@ fn each_group(b: &mut Builder, ends: &Ends, lowering: &Lowering<'_>, largest: u3
                 group(b, blocks);
                 ends.advance(b, blocks);
             };
-            let max = lowering.arguments[2].count.1;
+            let max = lowering.arguments[usize::from(COUNT)].count.1;
             let cut = Cut::new(b, ends.n, max, largest, Carry::Folded);
             cut.walk(b, each, |_| {}, each, |_| {});
         }

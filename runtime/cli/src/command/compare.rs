@@ -8,7 +8,8 @@ use crate::args::CompareOptions;
 use crate::canvas::{Canvas, Column, Tone};
 use crate::compare::{Comparison, Row, Verdict, compare};
 use crate::failure::Failure;
-use crate::report::model::{Loader, Machine, Model, Source};
+use crate::report::load::Loader;
+use crate::report::model::{Machine, Model, Source};
 use crate::report::scale::{figure, percent, plural, tolerance};
 
 /// Most rows that are printed; a document has all.

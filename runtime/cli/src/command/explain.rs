@@ -39,9 +39,14 @@ struct BundleReport {
     primitive: &'static str,
     chosen: String,
     reason: String,
-    /// Nanoseconds of each bundle for the same work, if they were measured.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    times: Vec<(String, u64)>,
+    /// What each bundle took for the same work, if that was measured.
+    times: Vec<BundleTime>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct BundleTime {
+    bundle: String,
+    ns: u64,
 }
 
 impl BundleReport {
@@ -50,13 +55,15 @@ impl BundleReport {
         let asked = |primitive: &str| {
             kernels.iter().any(|lineup| lineup.kernel.name.split(['.', '_']).next() == Some(primitive))
         };
-        let choices: [(&'static str, fn() -> Choice); 3] =
-            [("aes128", Aes128::choice), ("aes192", Aes192::choice), ("aes256", Aes256::choice)];
-        choices
-            .into_iter()
-            .filter(|(primitive, _)| asked(primitive))
-            .map(|(name, choice)| report(name, choice()))
-            .collect()
+        let mut found = Vec::new();
+        for (primitive, choice) in
+            [("aes128", Aes128::choice as fn() -> Choice), ("aes192", Aes192::choice), ("aes256", Aes256::choice)]
+        {
+            if asked(primitive) {
+                found.push(report(primitive, choice()));
+            }
+        }
+        found
     }
 }
 
@@ -64,7 +71,7 @@ fn report(primitive: &'static str, choice: Choice) -> BundleReport {
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let times = choice.times.iter().flat_map(|times| {
         [(Bundle::Instructions, times.instructions), (Bundle::Sliced, times.sliced)]
-            .map(|(bundle, time)| (bundle.to_string(), nanoseconds(time)))
+            .map(|(bundle, time)| BundleTime { bundle: bundle.to_string(), ns: nanoseconds(time) })
     });
     BundleReport {
         primitive,
@@ -205,7 +212,7 @@ fn draw(document: &Document, canvas: &Canvas) -> String {
         text += &ignored.replacen("ignored", &canvas.paint(Tone::Bad, "ignored"), 1);
     }
     for bundle in &document.bundles {
-        let times = bundle.times.iter().map(|(name, time)| format!("{name} {:.2} us", *time as f64 / 1000.0));
+        let times = bundle.times.iter().map(|one| format!("{} {:.2} us", one.bundle, one.ns as f64 / 1000.0));
         let times: Vec<String> = times.collect();
         let times = if times.is_empty() { String::new() } else { format!(" ({})", times.join(", ")) };
         let words = format!("{} uses {}, because {}{times}", bundle.primitive, bundle.chosen, bundle.reason);
@@ -232,7 +239,8 @@ mod tests {
         let choice = Choice { bundle: Bundle::Instructions, reason: Reason::Fastest, times: Some(times) };
         let found = report("aes128", choice);
         assert_eq!((found.chosen.as_str(), found.reason.as_str()), ("instructions", "fastest"));
-        assert_eq!(found.times, [("instructions".to_owned(), 120), ("sliced".to_owned(), 4000)]);
+        let times: Vec<(&str, u64)> = found.times.iter().map(|one| (one.bundle.as_str(), one.ns)).collect();
+        assert_eq!(times, [("instructions", 120), ("sliced", 4000)]);
         assert_eq!(report("aes128", Choice { times: None, ..choice }).times, []);
     }
 

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::Path;
 
+use kiln_codegen::error::visible;
 use serde::Serialize;
 
 use crate::Context;
@@ -11,7 +12,9 @@ use crate::args::ReportOptions;
 use crate::canvas::{Canvas, Column, Tone};
 use crate::failure::Failure;
 use crate::names::nearest;
-use crate::report::model::{Loader, Machine, Model, Run, Source};
+use crate::progress::Progress;
+use crate::report::load::Loader;
+use crate::report::model::{Machine, Model, Run, Source};
 use crate::report::scale::{figure, tolerance};
 use crate::report::section::{Section, sections};
 use crate::report::{Options, csv, markdown, page, pictures, summary, tables};
@@ -83,18 +86,22 @@ struct NeverWins {
 
 /// Reads files of sweeps.
 pub fn load(context: &Context<'_>, mut loader: Loader, paths: &[&Path]) -> Result<Model, Failure> {
+    let progress = Progress::new(paths.len());
     for path in paths {
+        progress.doing(format!("reading {}", visible(&path.display().to_string())));
         loader.file(path).map_err(|why| Failure::Unreadable { path: path.to_path_buf(), why })?;
+        progress.step();
     }
+    drop(progress);
     let model = loader.finish();
     for file in &model.files {
         for warning in file.warnings.iter().take(PRINTED) {
             let place = if warning.line == 0 { String::new() } else { format!(":{}", warning.line) };
-            context.warn(&format!("{}{place}: {}", file.path, warning.what));
+            context.warn(&format!("{}{place}: {}", visible(&file.path), warning.what));
         }
         let all = file.damaged + file.inconsistent;
         if all > PRINTED as u64 {
-            context.warn(&format!("{}: {} lines are damaged or doubtful in all", file.path, all));
+            context.warn(&format!("{}: {} lines are damaged or doubtful in all", visible(&file.path), all));
         }
     }
     if model.points.is_empty() { Err(Failure::NoPoints) } else { Ok(model) }
@@ -244,7 +251,7 @@ fn draw(
             let least =
                 if atlas.at_least < names.len() { format!(" (at least {})", atlas.at_least) } else { String::new() };
             let first = format!("  within {}: {} of {}{least}: ", tolerance(*within), names.len(), kernel.variants);
-            text += &canvas.wrapped(first.trim_end(), names);
+            text += &canvas.wrapped(&first, names);
         }
         text += &format!("  never win: {} of {}\n", kernel.never_win.len(), kernel.variants);
     }

@@ -1,5 +1,8 @@
 //! `kiln sweep`: which points, in which order, and what came of it.
 
+mod header;
+mod summary;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -9,87 +12,41 @@ use kiln_codegen::pass::CostModel;
 use kiln_codegen::plan::Plan;
 use kiln_kernels::catalogue::{ArgumentKind, Kernel};
 use kiln_runtime::candidate::Exclusions;
-use kiln_runtime::detect::Native;
 use kiln_runtime::exec::Evictor;
 use kiln_runtime::measure::{Goal, Mode as Timing};
 use kiln_runtime::provide::Provider;
 use kiln_runtime::race::Rules;
 use kiln_runtime::random::Random;
-use kiln_runtime::timer::{Clock, SystemClock, Unit, units_per_cycle};
-use serde::Serialize;
-use sha2::{Digest, Sha256};
+use kiln_runtime::timer::{Clock, SystemClock, units_per_cycle};
 
 use crate::Context;
 use crate::args::{Shard, SweepOptions};
-use crate::canvas::{Canvas, Column, Tone};
 use crate::command::specs;
 use crate::failure::Failure;
-use crate::names::select;
+use crate::names::{nearest, select};
 use crate::progress::Progress;
-use crate::sweep::engine::{Counts, Effort, Engine, Setup};
-use crate::sweep::record::{Cpu, Header, HeaderKind, Mode, QUANTILE, Record, Schema, Search, State, Timer};
+use crate::sweep::engine::{Effort, Engine, Setup};
+use crate::sweep::record::{Header, Mode, QUANTILE, Record, Search, State};
 use crate::sweep::search::{Cell, Neighbourhood, halve, sample};
-use crate::sweep::set::Set;
-use crate::sweep::space::{RefusedValue, Space, keys, settings};
+use crate::sweep::set::{STRATEGY, Set};
+use crate::sweep::space::{Space, keys, settings};
 use crate::sweep::store::{Recorded, Store};
+use header::{header, run_id};
+use summary::{draw, summary};
 
 /// Level of the intervals.
 const LEVEL: f64 = 0.95;
 /// Fewest and most windows of a point.
-const WINDOWS: (usize, usize) = (24, 1024);
+const WINDOWS: (usize, usize) = (32, 512);
+/// What is different when calls are cold, since emptying the caches takes hundreds of times as long as a call: windows are so
+/// many times shorter, and there are fewer.
+const COLD: (u64, (usize, usize)) = (16, (24, 256));
 /// Windows of a first look, which is the fewest that has an interval, and a few for luck.
 const GLANCE: usize = 16;
 /// Points of a kernel and length that are measured in full at the end of a halving.
 const FINALISTS: usize = 8;
 /// Points of a kernel and length in a local search, if no number is given.
 const LOCAL: u64 = 64;
-
-#[derive(Debug, Serialize)]
-struct Document {
-    schema: &'static str,
-    kind: &'static str,
-    out: String,
-    run: String,
-    unit: &'static str,
-    points: usize,
-    /// Points that the file had before.
-    found: usize,
-    measured: usize,
-    imprecise: usize,
-    ineligible: usize,
-    refused: usize,
-    failed: usize,
-    /// Points for which there was no time.
-    left: usize,
-    elapsed_s: f64,
-    refused_values: Vec<Refused>,
-    best: Vec<Best>,
-}
-
-#[derive(Debug, Serialize)]
-struct Refused {
-    kernel: &'static str,
-    strategy: String,
-    key: String,
-    value: String,
-    why: String,
-}
-
-/// The fastest point of a kernel and length.
-#[derive(Clone, Debug, Serialize)]
-struct Best {
-    kernel: String,
-    n: u64,
-    per: String,
-    variant: String,
-    ticks: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-    bytes: Option<u64>,
-    predicted: Option<f64>,
-    /// Points of this kernel and length that have a time.
-    of: usize,
-}
 
 /// Sweeps.
 pub fn run(context: &Context<'_>, options: &SweepOptions) -> Result<bool, Failure> {
@@ -98,11 +55,20 @@ pub fn run(context: &Context<'_>, options: &SweepOptions) -> Result<bool, Failur
     let provider = specs(context)?;
     let shipped: Vec<&'static Kernel> = kiln_kernels::kernels().collect();
     let kernels = select(&shipped, |kernel| kernel.name, &options.kernels)?;
-    known_keys(&provider, &kernels, &options.sets)?;
+    known_words(&provider, &kernels, &options.sets)?;
     let mut spaces = Vec::new();
+    let mut without = None;
     for kernel in &kernels {
         let kernel = provider.kernel(kernel).map_err(|problems| context.refused(problems))?;
-        spaces.push(Space::of(&provider, kernel, &options.sets)?);
+        match Space::of(&provider, kernel, &options.sets) {
+            Ok(space) => spaces.push(space),
+            // Another of the kernels may have the strategy.
+            Err(failure @ Failure::UnknownStrategy { .. }) => drop(without.get_or_insert(failure)),
+            Err(failure) => return Err(failure),
+        }
+    }
+    if let (true, Some(failure)) = (spaces.is_empty(), without) {
+        return Err(failure);
     }
     let plans: Vec<Vec<Plan<'_>>> = spaces.iter().map(Space::plans).collect::<Result<_, _>>()?;
     let cells = cells(&spaces, &plans, options)?;
@@ -116,16 +82,12 @@ pub fn run(context: &Context<'_>, options: &SweepOptions) -> Result<bool, Failur
     };
     let (store, recorded) = Store::open(&options.out, options.resume)?;
     let run = run_id(&clock);
-    let header = header(&provider, &kernels, &cpu, &clock, options, &run);
+    let header = header(&provider, &cpu, &clock, options, &run);
     continues(context, &recorded, &header)?;
-    let goal = Goal {
-        precision: options.precision,
-        level: LEVEL,
-        quantile: QUANTILE,
-        windows: WINDOWS,
-        window: Rules::new(clock.microsecond(), clock.step(), 0).window,
-        seed: options.seed,
-    };
+    let window = Rules::new(clock.microsecond(), clock.step(), 0).window;
+    let (window, windows) = if options.mode == Mode::Cold { (window / COLD.0, COLD.1) } else { (window, WINDOWS) };
+    let goal =
+        Goal { precision: options.precision, level: LEVEL, quantile: QUANTILE, windows, window, seed: options.seed };
     let setup = Setup {
         context,
         model: provider.cpu_file(&cpu).or(provider.specs().cpu("generic")).map_or(CostModel::generic(), cost_model),
@@ -175,14 +137,23 @@ fn agree(options: &SweepOptions) -> Result<(), Failure> {
     }
 }
 
-/// Every key is one that some strategy has.
-fn known_keys(provider: &Provider, kernels: &[&'static Kernel], sets: &[Set]) -> Result<(), Failure> {
+/// Every key is one that some strategy has, and every strategy that is named is one of some kernel.
+fn known_words(provider: &Provider, kernels: &[&'static Kernel], sets: &[Set]) -> Result<(), Failure> {
     let specs = kernels.iter().filter_map(|kernel| provider.specs().kernel(kernel.name));
     let mut known: Vec<&'static str> = specs.flat_map(keys).collect();
     known.sort_unstable();
     known.dedup();
-    match sets.iter().find(|set| !known.contains(&set.key.as_str())) {
-        Some(set) => Err(Failure::NoSuchKey { key: set.key.clone(), keys: known }),
+    if let Some(set) = sets.iter().find(|set| !known.contains(&set.key.as_str())) {
+        return Err(Failure::NoSuchKey { key: set.key.clone(), keys: known });
+    }
+    let specs = kernels.iter().filter_map(|kernel| provider.specs().kernel(kernel.name));
+    let strategies: Vec<&str> = specs.flat_map(|spec| &spec.strategies).map(|one| one.name.value.as_str()).collect();
+    let named = sets.iter().filter(|set| set.key == STRATEGY).flat_map(|set| &set.values);
+    match named.into_iter().find(|name| !strategies.contains(&name.as_str())) {
+        Some(unknown) => {
+            let kernel = kernels.iter().map(|kernel| kernel.name).collect::<Vec<_>>().join(", ");
+            Err(Failure::UnknownStrategy { kernel, near: nearest(unknown, strategies) })
+        }
         None => Ok(()),
     }
 }
@@ -331,77 +302,6 @@ fn local(engine: &mut Engine<'_>, cells: &[Cell], options: &SweepOptions) -> Res
     Ok(looked_at)
 }
 
-fn run_id(clock: &dyn Clock) -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let mixed = since.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(32) ^ clock.now();
-    format!("{:016x}", Random::new(mixed).word())
-}
-
-fn header(
-    provider: &Provider,
-    kernels: &[&'static Kernel],
-    cpu: &Native,
-    clock: &SystemClock,
-    options: &SweepOptions,
-    run: &str,
-) -> Header {
-    let spec_hashes = kernels.iter().filter_map(|kernel| Some(provider.specs().kernel(kernel.name)?.hash.clone()));
-    let code = kernels.iter().flat_map(|kernel| kernel.variants).map(|variant| variant.code_hash.to_owned());
-    Header {
-        schema: Schema,
-        kind: HeaderKind,
-        run: run.to_owned(),
-        kiln: env!("CARGO_PKG_VERSION").to_owned(),
-        cpu: Cpu {
-            name: cpu.brand.clone(),
-            vendor: cpu.vendor.clone(),
-            family: cpu.family,
-            model: cpu.model,
-            stepping: cpu.stepping,
-            features: cpu.features.iter().map(|feature| feature.name().to_owned()).collect(),
-            cores: std::thread::available_parallelism()
-                .map_or(0, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX)),
-        },
-        timer: Timer {
-            name: if clock.unit() == Unit::Ticks { "time stamp counter" } else { "monotonic clock" }.to_owned(),
-            ticks_per_microsecond: clock.microsecond() as f64,
-            step: clock.step(),
-        },
-        load: load(),
-        spec_hash: digest(spec_hashes),
-        code_hash: digest(code),
-        seed: options.seed,
-        mode: options.mode,
-        precision: Some(options.precision),
-        shard: options.shard.map(|shard| format!("{}/{}", shard.index, shard.of)),
-        strategy: if options.sample.is_some() && options.strategy == Search::Exhaustive {
-            Search::Random
-        } else {
-            options.strategy
-        },
-        quantile: QUANTILE,
-        started: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
-        command: std::env::args().skip(1).collect(),
-    }
-}
-
-/// 16 hex digits of the parts.
-fn digest(parts: impl Iterator<Item = String>) -> String {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update(part.as_bytes());
-        hasher.update([0]);
-    }
-    hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The load averages, where Linux tells them.
-fn load() -> Option<[f64; 3]> {
-    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
-    let numbers: Vec<f64> = text.split_whitespace().take(3).filter_map(|word| word.parse().ok()).collect();
-    numbers.try_into().ok()
-}
-
 /// Whether a file may be gone on in: it must be of this machine, these specs and this way of measuring.
 fn continues(context: &Context<'_>, recorded: &Recorded, header: &Header) -> Result<(), Failure> {
     for old in &recorded.headers {
@@ -431,146 +331,4 @@ fn continues(context: &Context<'_>, recorded: &Recorded, header: &Header) -> Res
         ));
     }
     Ok(())
-}
-
-fn summary(
-    engine: &Engine<'_>,
-    options: &SweepOptions,
-    found: usize,
-    looked_at: usize,
-    counts: Counts,
-    spaces: &[Space],
-    unit: Unit,
-) -> Document {
-    let mut best: BTreeMap<(usize, u64), Best> = BTreeMap::new();
-    for (cell, point) in &engine.points {
-        let Some(ticks) = point.ticks else { continue };
-        let this = Best {
-            kernel: point.kernel.clone(),
-            n: point.n,
-            per: point.unit.clone(),
-            variant: point.variant.clone(),
-            ticks,
-            low: point.low,
-            high: point.high,
-            bytes: point.known.bytes,
-            predicted: point.known.predicted,
-            of: 1,
-        };
-        best.entry((cell.kernel, cell.n))
-            .and_modify(|best| {
-                let of = best.of + 1;
-                if (ticks, &this.variant) < (best.ticks, &best.variant) {
-                    *best = this.clone();
-                }
-                best.of = of;
-            })
-            .or_insert(this);
-    }
-    let refused_values = spaces.iter().flat_map(|space| {
-        space.refused.iter().map(|RefusedValue { strategy, key, value, why }| Refused {
-            kernel: space.kernel.name,
-            strategy: strategy.clone(),
-            key: key.clone(),
-            value: value.clone(),
-            why: why.clone(),
-        })
-    });
-    let done = counts.measured + counts.imprecise + counts.ineligible + counts.refused + counts.failed;
-    Document {
-        schema: "kiln.sweep/1",
-        kind: "summary",
-        out: options.out.display().to_string(),
-        run: engine.run.clone(),
-        unit: unit.word(),
-        points: looked_at,
-        found,
-        measured: counts.measured,
-        imprecise: counts.imprecise,
-        ineligible: counts.ineligible,
-        refused: counts.refused,
-        failed: counts.failed,
-        left: if options.strategy == Search::Local { 0 } else { looked_at.saturating_sub(found + done) },
-        elapsed_s: (engine.elapsed().as_secs_f64() * 1e3).round() / 1e3,
-        refused_values: refused_values.collect(),
-        best: best.into_values().collect(),
-    }
-}
-
-fn draw(document: &Document, canvas: &Canvas) -> String {
-    let mut text = String::new();
-    let mut kernels: Vec<&str> = document.best.iter().map(|best| best.kernel.as_str()).collect();
-    kernels.dedup();
-    for kernel in kernels {
-        let rows: Vec<&Best> = document.best.iter().filter(|best| best.kernel == kernel).collect();
-        let mut n = Column::numbers("n");
-        let mut variant = Column::words("fastest");
-        let mut ticks = Column::numbers(format!("{}/{}", document.unit, rows[0].per));
-        let mut interval = Column::words("95 %").rank(1);
-        let mut predicted = Column::numbers("model").rank(3);
-        let mut bytes = Column::numbers("bytes").rank(2);
-        let mut of = Column::numbers("of points").rank(4);
-        for row in rows {
-            let dash = if canvas.unicode { "–" } else { "-" };
-            n.push(Tone::Plain, row.n.to_string());
-            variant.push(Tone::Good, row.variant.clone());
-            ticks.push(Tone::Plain, digits(row.ticks));
-            let ends = row.low.zip(row.high).map(|(low, high)| format!("{} {dash} {}", digits(low), digits(high)));
-            interval.push(Tone::Faint, ends.unwrap_or_default());
-            predicted.push(Tone::Faint, row.predicted.map(digits).unwrap_or_default());
-            bytes.push(Tone::Plain, row.bytes.map(|bytes| bytes.to_string()).unwrap_or_default());
-            of.push(Tone::Faint, row.of.to_string());
-        }
-        text += &format!("{}\n\n", canvas.paint(Tone::Strong, kernel));
-        text += &canvas.table(&[n, variant, ticks, interval, predicted, bytes, of]);
-        text.push('\n');
-    }
-    for (key, values) in by_reason(&document.refused_values) {
-        text += &canvas.wrapped("  ", format!("{key}: {values}").split(' '));
-    }
-    let counts = [
-        (document.measured, "measured"),
-        (document.imprecise, "with a wider interval than asked for"),
-        (document.ineligible, "cannot run here"),
-        (document.refused, "refused by the generator"),
-        (document.failed, "WRONG"),
-        (document.found, "in the file already"),
-        (document.left, "not reached in time"),
-    ];
-    let counts: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    let line = format!(
-        "{} points: {}; {:.1} s. Written to {}; `kiln report {} --out report.html` draws it.",
-        document.points,
-        counts.join(", "),
-        document.elapsed_s,
-        document.out,
-        document.out
-    );
-    text += &canvas.wrapped("", line.split(' '));
-    text
-}
-
-/// Refused values that have a reason in common, in one line each.
-fn by_reason(refused: &[Refused]) -> BTreeMap<String, String> {
-    let mut lines: BTreeMap<String, String> = BTreeMap::new();
-    for value in refused {
-        let key = format!("{} {}: {}", value.kernel, value.strategy, value.why);
-        let list = lines.entry(key).or_insert_with(|| format!("no {} =", value.key));
-        *list += &format!(" {}", value.value);
-    }
-    lines
-}
-
-/// Four digits that count.
-fn digits(value: f64) -> String {
-    if value >= 1000.0 {
-        format!("{value:.0}")
-    } else if value >= 100.0 {
-        format!("{value:.1}")
-    } else if value >= 10.0 {
-        format!("{value:.2}")
-    } else {
-        format!("{value:.3}")
-    }
 }

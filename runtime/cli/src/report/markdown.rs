@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::model::Model;
 use super::scale::{plural, tolerance};
 use super::section::Section;
+use super::table::prose;
 use super::{Options, Table, tables};
 
 /// Variants that never win, most of which a note does not name.
@@ -18,15 +19,15 @@ pub fn markdown(model: &Model, sections: &[Section<'_>], options: &Options) -> S
     }
     table(&mut text, &tables::machines(model));
     for section in sections {
-        let _ = write!(text, "\n## {}\n", section.title().replace('_', "\\_"));
+        let _ = write!(text, "\n## {}\n", prose(&section.title()));
         for verdict in tables::verdicts(section) {
-            let _ = write!(text, "\n{}\n", verdict.replace('_', "\\_"));
+            let _ = write!(text, "\n{}\n", prose(&verdict));
         }
         table(&mut text, &tables::winners(section));
         if let Some(axis) = &section.axis {
             let gains = tables::gains(section);
             if !gains.is_empty() {
-                let _ = write!(text, "\nWhat {axis} buys:\n");
+                let _ = write!(text, "\nWhat {} buys:\n", prose(axis));
                 table(&mut text, &gains);
             }
         }
@@ -35,7 +36,8 @@ pub fn markdown(model: &Model, sections: &[Section<'_>], options: &Options) -> S
             text += "\nWhat one machine's choice costs on another:\n";
             table(&mut text, &tables::borrowed(section));
         }
-        for atlas in section.atlas(&options.within) {
+        let atlas = if section.places.is_empty() { Vec::new() } else { section.atlas(&options.within) };
+        for atlas in atlas {
             let _ =
                 write!(text, "\nWithin {} of the best: {}.\n", tolerance(atlas.within), tables::atlas_words(&atlas));
             table(&mut text, &tables::atlas(section, &atlas));

@@ -1,13 +1,15 @@
 //! Reports on sweeps: files in; pages, pictures and tables out. The same files give the same bytes.
 //!
 //! ```text
-//! sweep::read -> model (machines, variants, points) -> section (one kernel) -> chart -> page, files of pictures
-//!                                                         `-> atlas            tables -> page, markdown
+//! sweep::read -> load -> model (machines, variants, points) -> section (one kernel) -+-> chart  -> page, files of pictures
+//!                                                                                    +-> tables -> page, markdown
+//!                                                                                    `-> atlas
 //! ```
 
 pub mod atlas;
 pub mod chart;
 pub mod csv;
+pub mod load;
 pub mod markdown;
 pub mod model;
 pub mod page;
@@ -16,6 +18,10 @@ pub mod section;
 pub mod svg;
 pub mod table;
 pub mod tables;
+#[cfg(test)]
+pub mod tests;
+
+use std::iter;
 
 use model::Model;
 use scale::plural;
@@ -45,25 +51,46 @@ pub fn summary(model: &Model, sections: &[Section<'_>]) -> String {
 /// Every picture of a page as a file of its own: the name, and a text that needs no other file.
 pub fn pictures(sections: &[Section<'_>]) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    let mut add = |picture: chart::Picture| {
-        let style = format!("<style>{}</style>", page::CHART_CSS);
-        // After the opening tag, which has attributes alone.
-        let at = picture.svg.find('>').map_or(0, |end| end + 1);
-        let (open, rest) = picture.svg.split_at(at);
-        let paper = "<rect width=\"100%\" height=\"100%\" style=\"fill:var(--paper)\"/>";
-        files.push((format!("{}.svg", picture.name), format!("{open}{style}{paper}{rest}\n")));
+    let mut add = |about: &str, picture: chart::Picture| {
+        // Names of kernels may differ in what no file's name can hold.
+        let taken = |name: &str| files.iter().any(|(other, _): &(String, String)| other == name);
+        let numbered = (2..).map(|number| format!("{}-{number}.svg", picture.name));
+        let name = iter::once(format!("{}.svg", picture.name)).chain(numbered).find(|name| !taken(name));
+        files.push((name.unwrap_or_default(), standalone(about, &picture)));
     };
     for section in sections {
+        let title = section.title();
         for &machine in section.machines.iter().take(page::MOST_MACHINES) {
+            let about = format!("{title} on {}", section.model.machines[machine as usize].label);
             for place in page::chosen(section, machine) {
-                chart::cost(section, place).map(&mut add);
-                chart::size(section, place).map(&mut add);
-                chart::spread(section, place).0.map(&mut add);
+                let (first, _, _) = chart::spread(section, place);
+                let all = [chart::cost(section, place), chart::size(section, place), first];
+                all.into_iter().flatten().for_each(|picture| add(&about, picture));
             }
-            section.strategies.iter().filter_map(|strategy| chart::heat(section, machine, strategy)).for_each(&mut add);
-            chart::model(section, machine).map(&mut add);
+            let heat = section.strategies.iter().filter_map(|strategy| chart::heat(section, machine, strategy));
+            heat.for_each(|picture| add(&about, picture));
+            chart::model(section, machine).into_iter().for_each(|picture| add(&title, picture));
         }
-        chart::machines(section).map(&mut add);
+        chart::machines(section).into_iter().for_each(|picture| add(&title, picture));
     }
     files
+}
+
+/// A picture with its styles, on paper, under a line that says what it is about.
+fn standalone(about: &str, picture: &chart::Picture) -> String {
+    const LINE: u32 = 26;
+    let style = format!("<style>{}</style>", page::CHART_CSS);
+    // After the opening tag, in which an escaped text has no end of a tag.
+    let (open, rest) = picture.svg.split_at(picture.svg.find('>').map_or(0, |end| end + 1));
+    let paper = format!("<rect y=\"-{LINE}\" width=\"100%\" height=\"100%\" style=\"fill:var(--paper)\"/>");
+    let title = svg::escape(&format!("{about}: {}", picture.title));
+    let title = format!("<text x=\"10\" y=\"-8\" style=\"font-weight:600\">{title}</text>");
+    let higher = |open: &str| {
+        let (before, size) = open.split_once("viewBox=\"0 0 ")?;
+        let (size, after) = size.split_once('"')?;
+        let (width, height) = size.split_once(' ')?;
+        let height: f64 = height.parse().ok()?;
+        Some(format!("{before}viewBox=\"0 -{LINE} {width} {}\"{after}", height + f64::from(LINE)))
+    };
+    format!("{}{style}{paper}{title}{rest}\n", higher(open).unwrap_or_else(|| open.to_owned()))
 }

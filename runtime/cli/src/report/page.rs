@@ -19,6 +19,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 
 /// Up to so many kernels are shown open.
 const OPEN: usize = 3;
+/// Longer tables are folded.
+const LONG: usize = 30;
 /// Most lengths that have pictures of their own; more are picked from, evenly.
 pub const MOST_SIZES: usize = 8;
 /// Most machines that have pictures of their own.
@@ -250,10 +252,17 @@ fn costs(html: &mut String, section: &Section<'_>) {
     };
     let of = section.sizes.len();
     let some = if of > MOST_SIZES { format!(" {MOST_SIZES} of {of} lengths are drawn.") } else { String::new() };
-    let note = format!("Bands are 95 % confidence intervals; the ringed mark is the fastest of all.{others}{some}");
+    let note = format!(
+        "Bands are 95 % confidence intervals; the ringed mark is the fastest of all. \
+         Dashed: the limit, which is what the busiest unit takes at least by the CPU file.{others}{some}"
+    );
     part(html, &format!("Cost against {axis}"), &note, &inside);
+    let gains = tables::gains(section);
     let mut inside = String::new();
-    table(&mut inside, &tables::gains(section), "what the parameter buys");
+    table(&mut inside, &gains, "what the parameter buys");
+    if gains.len() > LONG {
+        inside = folded(&format!("{} lines", gains.len()), &inside);
+    }
     let note = format!(
         "Gain: how much more time the least {axis} takes than the best. Enough: the least {axis} that is within {} of the best.",
         tolerance(tables::ENOUGH)

@@ -99,8 +99,11 @@ impl<'a> Section<'a> {
             start = range.end;
             let timed = range.clone().filter(|&index| points[index].is_timed());
             let best = timed.min_by(|&a, &b| points[a].ticks.total_cmp(&points[b].ticks));
-            let limits = chunk.iter().filter_map(|point| point.limit).map(f64::from);
-            let limit = limits.min_by(f64::total_cmp);
+            let least = |of: &dyn Fn(&Entry) -> Option<f32>| {
+                chunk.iter().filter_map(of).map(f64::from).filter(|limit| *limit > 0.0).min_by(f64::total_cmp)
+            };
+            // If nobody says it: the variant whose busiest unit has the least to do.
+            let limit = least(&|point| point.limit).or_else(|| least(&|point| point.known.bound));
             if let Some(best) = best {
                 places.push(Place { machine: chunk[0].machine, n: chunk[0].n, range, best, limit });
             }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use kiln_codegen::error::visible;
+
 use super::scale::{count, figure, percent};
 use super::svg::escape;
 
@@ -38,6 +40,11 @@ impl Cell {
     /// Words.
     pub fn text(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), ..Cell::default() }
+    }
+
+    /// Words that stand in one line.
+    pub fn name(text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), class: "name", ..Cell::default() }
     }
 
     /// A name of a variant, a file, a hash.
@@ -106,6 +113,11 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Keeps the first rows.
     pub fn truncate(&mut self, most: usize) {
         self.left_out += self.rows.len().saturating_sub(most);
@@ -158,12 +170,9 @@ impl Table {
 
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        // A bar would end the cell, and a line's end the table.
-        let safe =
-            |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;");
         let mut text = String::from("|");
         for head in &self.heads {
-            let _ = write!(text, " {} |", safe(&head.text));
+            let _ = write!(text, " {} |", prose(&head.text));
         }
         text.push_str("\n|");
         for head in &self.heads {
@@ -173,11 +182,12 @@ impl Table {
         for row in &self.rows {
             text.push('|');
             for cell in row {
-                let own = safe(&cell.text);
-                let _ = if cell.class == "code" && !own.contains('`') && !own.is_empty() {
-                    write!(text, " `{own}` |")
+                let is_code = cell.class == "code" && !cell.text.contains('`') && !cell.text.is_empty();
+                // In code a bar alone needs care.
+                let _ = if is_code {
+                    write!(text, " `{}` |", visible(&cell.text).replace('|', "\\|"))
                 } else {
-                    write!(text, " {own} |")
+                    write!(text, " {} |", prose(&cell.text))
                 };
             }
             text.push('\n');
@@ -187,6 +197,19 @@ impl Table {
         }
         text
     }
+}
+
+/// Text fit for Markdown, also in a cell: no markup, no line's end, nothing that a terminal obeys.
+pub fn prose(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in visible(text).chars() {
+        match character {
+            '\\' | '|' | '*' | '_' | '[' | ']' => safe.extend(['\\', character]),
+            '<' => safe.push_str("&lt;"),
+            _ => safe.push(character),
+        }
+    }
+    safe
 }
 
 #[cfg(test)]

@@ -86,12 +86,12 @@ pub fn runs(model: &Model) -> Table {
         table.push(vec![
             Cell::code(&*run.run),
             Cell::text(machine),
-            Cell::text(&*header.started),
+            Cell::name(&*header.started),
             Cell::text(header.mode.word()),
             Cell::text(header.strategy.word()),
             Cell::text(header.shard.as_deref().unwrap_or("–")),
             header.precision.map_or_else(Cell::none, Cell::percent),
-            Cell::text(load.unwrap_or_default()),
+            Cell::name(load.unwrap_or_default()),
             Cell::count(run.points),
             drifting,
             Cell::code(&*header.spec_hash),
@@ -137,7 +137,7 @@ pub fn contents(sections: &[Section<'_>], within: f64) -> Table {
 /// `n = 64`, or with the machine if there are several.
 fn place_cells(section: &Section<'_>, machine: u32, n: u64) -> [Cell; 2] {
     let label = &section.model.machines[machine as usize].label;
-    let machine = if section.model.machines.len() > 1 { Cell::text(&**label) } else { Cell::none() };
+    let machine = if section.model.machines.len() > 1 { Cell::name(&**label) } else { Cell::none() };
     [machine, Cell::count(n)]
 }
 
@@ -351,7 +351,7 @@ pub fn atlas(section: &Section<'_>, atlas: &Atlas) -> Table {
         table.push(vec![
             Cell::code(&*section.model.variants[*variant as usize].name),
             Cell::count(places.len() as u64),
-            Cell::text(where_(section, places)),
+            Cell::text(whereabouts(section, places)),
             worst.map_or_else(Cell::none, |(_, ratio)| Cell::percent(ratio)),
             worst.and_then(|(point, _)| point.known.bytes).map_or_else(Cell::none, |bytes| Cell::count(bytes.into())),
             worst.map_or_else(Cell::none, |(point, _)| Cell::code(section.source(point))),
@@ -361,7 +361,7 @@ pub fn atlas(section: &Section<'_>, atlas: &Atlas) -> Table {
 }
 
 /// Places in words: the lengths, by machine if there are several.
-fn where_(section: &Section<'_>, places: &[usize]) -> String {
+fn whereabouts(section: &Section<'_>, places: &[usize]) -> String {
     if places.len() == section.places.len() {
         return "everywhere".to_owned();
     }

@@ -10,8 +10,11 @@ use kiln_codegen::plan::Plan;
 use kiln_kernels::catalogue::Unit;
 use kiln_runtime::candidate::{Candidate, Exclusions};
 use kiln_runtime::detect::Native;
-use kiln_runtime::measure::{Bed, End, Goal, Measurement, Mode, measure};
+use kiln_runtime::exec::ALIGNMENT;
+use kiln_runtime::measure::{Bed, End, Goal, Measurement, Mode, Sheet};
+use kiln_runtime::provide::{Published, publish_again};
 use kiln_runtime::race::Budget;
+use kiln_runtime::random::Random;
 use kiln_runtime::timer::Clock;
 use kiln_runtime::verify::{Arena, Checker, Depth, Options, Rejected, Verified, random_operands};
 
@@ -71,7 +74,7 @@ pub struct Setup<'a> {
 /// A variant that was made, and whether it may be measured.
 #[derive(Clone)]
 enum Ready {
-    Good { verified: Verified, made: Facts },
+    Good { verified: Box<Verified>, published: Option<Box<Published>>, made: Facts },
     Out { state: State, why: String, made: Facts },
 }
 
@@ -110,6 +113,65 @@ pub struct Engine<'a> {
     pub points: HashMap<Cell, Point>,
     pub counts: Counts,
     pub progress: Progress,
+}
+
+/// Bytes by which buffers are moved at most.
+const SPACER: u64 = 1 << 15;
+/// Bytes of code that one batch may use up by being moved: code is never unmapped.
+const MOVED: usize = 24 << 20;
+
+/// Where the variants of a batch are now.
+struct Moved {
+    /// By their place in the batch.
+    now: Vec<Option<Verified>>,
+    /// Bytes of all of them, and how many more may be used.
+    bytes: usize,
+    left: usize,
+}
+
+impl Moved {
+    fn new(ready: &[Ready]) -> Moved {
+        let bytes = ready.iter().map(|ready| match ready {
+            Ready::Good { published: Some(published), .. } => published.bytes().next_multiple_of(ALIGNMENT),
+            Ready::Good { published: None, .. } | Ready::Out { .. } => 0,
+        });
+        let now = ready.iter().map(|ready| match ready {
+            Ready::Good { verified, .. } => Some((**verified).clone()),
+            Ready::Out { .. } => None,
+        });
+        Moved { now: now.collect(), bytes: bytes.sum(), left: MOVED }
+    }
+
+    fn at(&self, place: usize) -> Option<&Verified> {
+        self.now.get(place)?.as_ref()
+    }
+
+    /// Puts them elsewhere in another order, as long as there is memory for that.
+    fn shuffle(&mut self, ready: &[Ready], random: &mut Random) {
+        let mut movable: Vec<(usize, &Published, &Verified)> = ready
+            .iter()
+            .enumerate()
+            .filter_map(|(place, ready)| match ready {
+                Ready::Good { published: Some(published), verified, .. } => Some((place, &**published, &**verified)),
+                Ready::Good { published: None, .. } | Ready::Out { .. } => None,
+            })
+            .collect();
+        if movable.is_empty() || self.bytes > self.left {
+            return;
+        }
+        for place in (1..movable.len()).rev() {
+            movable.swap(place, random.below(place as u64 + 1) as usize);
+        }
+        let code: Vec<&Published> = movable.iter().map(|(_, published, _)| *published).collect();
+        // Where there is no memory any more they stay where they are.
+        let Ok(again) = publish_again(&code) else { return };
+        self.left -= self.bytes;
+        for ((place, _, verified), candidate) in movable.into_iter().zip(again) {
+            if let Some(verified) = verified.moved(candidate) {
+                self.now[place] = Some(verified);
+            }
+        }
+    }
 }
 
 /// Time until a moment.
@@ -165,17 +227,7 @@ impl<'a> Engine<'a> {
                     return Ok(glances);
                 }
                 let ready = self.ready(kernel, batch)?;
-                let sizes: BTreeSet<u64> = batch.iter().flat_map(|(_, sizes)| sizes.iter().copied()).collect();
-                for n in sizes {
-                    let here: Vec<(Cell, &Ready)> = batch
-                        .iter()
-                        .zip(&ready)
-                        .filter(|((_, sizes), _)| sizes.contains(&n))
-                        .map(|((plan, _), ready)| (Cell { kernel, plan: *plan, n }, ready))
-                        .collect();
-                    self.measure(&here, n, effort, left, &mut glances)?;
-                    left -= here.len();
-                }
+                self.measure(kernel, batch, &ready, effort, &mut left, &mut glances)?;
                 self.store.sync()?;
             }
         }
@@ -244,7 +296,11 @@ impl<'a> Engine<'a> {
             let options = Options { seed: self.setup.seed, depth: Depth::Quick, ..Options::default() };
             let checker = self.checkers.entry(kernel).or_insert_with(|| Checker::new(space.kernel, options));
             ready.push(match checker.verify(&made.candidate, candidates.iter(), &self.setup.cpu) {
-                Ok(verified) => Ready::Good { verified, made: facts },
+                Ok(verified) => Ready::Good {
+                    verified: Box::new(verified),
+                    published: made.published.clone().map(Box::new),
+                    made: facts,
+                },
                 Err(why @ Rejected::Ineligible(_)) => {
                     Ready::Out { state: State::Ineligible, why: why.to_string(), made: facts }
                 }
@@ -268,65 +324,112 @@ impl<'a> Engine<'a> {
         Facts {
             looked_at: sizes.iter().copied().collect(),
             instructions: Some(made.instructions),
-            bytes: made.bytes,
+            bytes: made.published.as_ref().and_then(|published| u64::try_from(published.bytes()).ok()),
             spills: made.spills,
             estimates: estimates.collect(),
         }
     }
 
-    /// Measures variants side by side at one length.
+    /// Measures the variants of a batch: those of one length side by side, and round after round at another place.
     fn measure(
         &mut self,
-        cells: &[(Cell, &Ready)],
-        n: u64,
+        kernel: usize,
+        batch: &[(usize, Vec<u64>)],
+        ready: &[Ready],
         effort: Effort,
-        left: usize,
+        left: &mut usize,
         glances: &mut HashMap<Cell, Point>,
     ) -> Result<(), Failure> {
-        let mut entrants: Vec<Verified> = Vec::new();
-        let mut entered: Vec<(Cell, &Facts)> = Vec::new();
-        for (cell, ready) in cells {
-            match ready {
-                Ready::Good { verified, made } if verified.serves(n) => {
-                    entrants.push(verified.clone());
-                    entered.push((*cell, made));
-                }
-                Ready::Good { made, .. } => {
-                    let why = "it serves another length alone".to_owned();
-                    self.settle(self.point(*cell, made, State::Ineligible, Some(why)), *cell)?;
-                }
-                Ready::Out { state, why, made } => {
-                    self.settle(self.point(*cell, made, *state, Some(why.clone())), *cell)?;
+        let mut lanes: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        let count: usize = batch.iter().map(|(_, sizes)| sizes.len()).sum();
+        for (place, ((plan, sizes), ready)) in batch.iter().zip(ready).enumerate() {
+            for &n in sizes {
+                let cell = Cell { kernel, plan: *plan, n };
+                match ready {
+                    Ready::Good { verified, .. } if verified.serves(n) => lanes.entry(n).or_default().push(place),
+                    Ready::Good { made, .. } => {
+                        let why = "it serves another length alone".to_owned();
+                        self.settle(self.point(cell, made, State::Ineligible, Some(why)), cell)?;
+                    }
+                    Ready::Out { state, why, made } => {
+                        self.settle(self.point(cell, made, *state, Some(why.clone())), cell)?;
+                    }
                 }
             }
         }
-        let Some((first, _)) = entered.first() else { return Ok(()) };
-        let kernel = self.setup.spaces[first.kernel].kernel;
-        let Ok(arena) = Arena::for_timing(kernel, n, self.setup.seed, None) else {
-            return Err(Failure::Usage(format!(
-                "{} cannot be timed at n = {n}: its operands are too long",
-                kernel.name
-            )));
-        };
-        self.progress.doing(format!("{} at n = {n}: {} variants", kernel.name, entrants.len()));
-        let goal = match effort {
+        // Of the time that is left, what falls to these of all cells.
+        let end = self.setup.deadline.map(|deadline| {
+            let now = Instant::now();
+            let share = count as f64 / (*left).max(1) as f64;
+            now + deadline.saturating_duration_since(now).mul_f64(share.min(1.0))
+        });
+        *left = left.saturating_sub(count);
+        let goal = |n: u64| match effort {
             Effort::Full => Goal { seed: self.setup.goal.seed ^ n, ..self.setup.goal },
             Effort::Glance(windows) => {
                 Goal { seed: self.setup.goal.seed ^ n, precision: 0.0, windows: (windows, windows), ..self.setup.goal }
             }
         };
-        // Of the time that is left, what falls to these of all cells.
-        let end = self.setup.deadline.map(|deadline| {
-            let now = Instant::now();
-            let share = entered.len() as f64 / left.max(1) as f64;
-            now + deadline.saturating_duration_since(now).mul_f64(share.min(1.0))
-        });
-        let (clock, mode) = (self.setup.clock, self.setup.mode);
-        let mut bed = Bed { arena, entrants: &entrants, clock, mode };
+        let mut sheets: Vec<(u64, Vec<usize>, Sheet)> = lanes
+            .into_iter()
+            .map(|(n, places)| {
+                let sheet = Sheet::new(places.len(), goal(n));
+                (n, places, sheet)
+            })
+            .collect();
+        let mut random = Random::new(self.setup.goal.seed);
+        let mut moved = Moved::new(ready);
+        let name = self.setup.spaces[kernel].kernel.name;
+        for round in 0.. {
+            let open: usize = sheets.iter().map(|(_, _, sheet)| sheet.live().len()).sum();
+            if open == 0 {
+                break;
+            }
+            self.progress.doing(format!("{name}: {open} points, round {}", round + 1));
+            moved.shuffle(ready, &mut random);
+            for (n, places, sheet) in &mut sheets {
+                self.round(kernel, *n, batch, ready, places, sheet, &moved, &mut random, end, effort, glances)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One round of one length.
+    #[allow(clippy::too_many_arguments, reason = "what `measure` has, less its loops")]
+    fn round(
+        &mut self,
+        kernel: usize,
+        n: u64,
+        batch: &[(usize, Vec<u64>)],
+        ready: &[Ready],
+        places: &[usize],
+        sheet: &mut Sheet,
+        moved: &Moved,
+        random: &mut Random,
+        end: Option<Instant>,
+        effort: Effort,
+        glances: &mut HashMap<Cell, Point>,
+    ) -> Result<(), Failure> {
+        if sheet.live().is_empty() {
+            return Ok(());
+        }
+        let contract = self.setup.spaces[kernel].kernel;
+        // Moves the buffers against pages, which a seed alone does not.
+        let spacer = vec![0_u8; random.below(SPACER) as usize];
+        let arena = Arena::for_timing(contract, n, random.word(), None);
+        drop(spacer);
+        let Ok(arena) = arena else {
+            let why = format!("{} cannot be timed at n = {n}: its operands are too long", contract.name);
+            return Err(Failure::Usage(why));
+        };
+        let entrants: Vec<Verified> = places.iter().filter_map(|place| moved.at(*place).cloned()).collect();
+        let mut bed = Bed { arena, entrants: &entrants, clock: self.setup.clock, mode: self.setup.mode };
         let mut failure = None;
-        measure(&mut bed, entrants.len(), &goal, &mut Until(end), &mut |index, measurement| {
-            let (cell, facts) = entered[index];
-            let point = self.timed(cell, facts, measurement);
+        sheet.round(&mut bed, &mut Until(end), &mut |index, measurement| {
+            let place = places[index];
+            let Ready::Good { made, .. } = &ready[place] else { return };
+            let cell = Cell { kernel, plan: batch[place].0, n };
+            let point = self.timed(cell, made, measurement);
             if matches!(effort, Effort::Glance(_)) && point.ticks.is_some() {
                 glances.insert(cell, point);
             } else if let Err(why) = self.settle(point, cell) {

@@ -9,16 +9,16 @@ use kiln_codegen::plan::Plan;
 use kiln_codegen::spec::Specs;
 use kiln_kernels::catalogue::{Kernel, Origin};
 use kiln_runtime::candidate::Candidate;
-use kiln_runtime::provide::{LeftOut, publish};
+use kiln_runtime::provide::{LeftOut, Published, publish};
 
 /// A variant that was made.
 pub struct Made {
     /// It, unverified.
     pub candidate: Candidate,
+    /// Its code, where it was generated here, to be put elsewhere.
+    pub published: Option<Published>,
     /// Instructions of its code.
     pub instructions: u64,
-    /// Bytes of its code, where it was generated here.
-    pub bytes: Option<u64>,
     /// Loads and stores that allocation added, where it was generated here.
     pub spills: Option<u64>,
     /// It, ready to be interpreted, where it is machine code.
@@ -37,8 +37,8 @@ pub fn make(kernel: &'static Kernel, specs: &Specs, plans: &[&Plan<'_>]) -> Vec<
                 (Form::Portable, None) => Err(LeftOut::Portable.to_string()),
                 (Form::Portable, Some(variant)) => Ok(Some(Made {
                     candidate: Candidate::shipped(variant),
+                    published: None,
                     instructions: compiled.instructions.into(),
-                    bytes: None,
                     spills: None,
                     program: None,
                 })),
@@ -58,9 +58,9 @@ pub fn make(kernel: &'static Kernel, specs: &Specs, plans: &[&Plan<'_>]) -> Vec<
         let published = published.map_err(|why| why.to_string())?;
         let Form::Machine(func) = &compiled.form else { return Err(LeftOut::Portable.to_string()) };
         Ok(Made {
-            candidate: published.candidate,
+            candidate: published.candidate().clone(),
+            published: Some(published),
             instructions: compiled.instructions.into(),
-            bytes: u64::try_from(published.bytes).ok(),
             spills: Some(func.frame.spills.into()),
             program: Program::new(func).ok(),
         })

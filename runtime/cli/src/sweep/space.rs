@@ -50,7 +50,7 @@ impl Space {
     /// The space of a kernel: its spec, with the lists of `sets` in each strategy that has the key.
     ///
     /// # Errors
-    /// A strategy that the kernel does not have, or a key of which no strategy takes a value. A key that no strategy has changes
+    /// Strategies of which the kernel has none, or a key of which no strategy takes a value. A key that no strategy has changes
     /// nothing.
     pub fn of(provider: &Provider, kernel: &'static Kernel, sets: &[Set]) -> Result<Space, Failure> {
         let Some(spec) = provider.specs().kernel(kernel.name) else {
@@ -125,7 +125,8 @@ impl Draft<'_> {
     fn select(&mut self, sets: &[Set]) -> Result<(), Failure> {
         let wanted: Vec<&String> = sets.iter().filter(|set| set.key == STRATEGY).flat_map(|set| &set.values).collect();
         let names: Vec<String> = strategies(&mut self.table).iter().map(|strategy| word(strategy).to_owned()).collect();
-        if let Some(unknown) = wanted.iter().find(|name| !names.contains(name)) {
+        // Another kernel may have those that this one has not.
+        if let (Some(unknown), true) = (wanted.first(), wanted.iter().all(|name| !names.contains(name))) {
             let near = nearest(unknown, names.iter().map(String::as_str));
             return Err(Failure::UnknownStrategy { kernel: self.spec.kernel.value.clone(), near });
         }

@@ -1,7 +1,8 @@
 //! Round keys in constant time: the key schedule (FIPS 197, section 5.2), the keys of the equivalent inverse cipher (section
 //! 5.3.5), and sliced round keys.
 
-use super::{BLOCK, Block, and, constant, layers, load, mask, or, sbox, shl, shr, store, xor};
+use super::{Block, and, constant, layers, load, mask, or, sbox, shl, shr, store, xor};
+use crate::family::aes::ends::BLOCK;
 use crate::family::{Contract, Lowering};
 use crate::ir::typed::Val;
 use crate::ir::{Builder, Func, Virtual};

@@ -22,8 +22,6 @@ type Block = [Val; 2];
 
 /// Blocks in a state.
 pub(super) const LANES: u32 = 4;
-/// Bytes of a block.
-const BLOCK: i32 = 16;
 
 fn constant(b: &mut Builder, value: u64) -> Val {
     let to = b.val();

@@ -7,8 +7,8 @@
 //! Where a block waits for the one before it, the places are for messages side by side.
 
 use super::rounds::{Form, Rounds};
-use super::{BLOCK, Block, LANES, constant, load, mask, store, sum};
-use crate::family::aes::modes::{INPUT, IV, KEYS, OUTPUT};
+use super::{Block, LANES, constant, load, mask, store, sum};
+use crate::family::aes::ends::{BLOCK, Ends, INPUT, IV, OUTPUT};
 use crate::family::{Contract, Extent, Lowering};
 use crate::ir::typed::{Gpr, Place, Val};
 use crate::ir::{Builder, Func, Virtual};
@@ -29,13 +29,9 @@ fn lower(contract: &Contract, lowering: &Lowering<'_>, form: Form) -> Func<Virtu
     let mode = cipher.mode.as_ref().expect("a mode");
     let mut builder = Builder::new(lowering.name, contract.limb_bits);
     let b = &mut builder;
-    let output = lowering.declare(b, contract, usize::from(OUTPUT), 0);
-    let input = lowering.declare(b, contract, usize::from(INPUT), 0);
-    let n = lowering.declare(b, contract, 2, 0);
-    let keys = lowering.declare(b, contract, usize::from(KEYS), 1);
-    let iv = mode.chained().then(|| lowering.declare(b, contract, usize::from(IV), 2));
+    let ends = Ends::declare(b, contract, lowering, mode);
 
-    let rounds = Rounds::new(keys, form, cipher, mode.cipher);
+    let rounds = Rounds::new(ends.keys, form, cipher, mode.cipher);
     let exact = match lowering.parameters.extent {
         Extent::Blocks(_) => None,
         Extent::Exact(blocks) => Some(blocks),
@@ -43,7 +39,6 @@ fn lower(contract: &Contract, lowering: &Lowering<'_>, form: Form) -> Func<Virtu
     };
     // An exact variant has no loop.
     let looped = exact.is_none() && lowering.parameters.rounds != Some(spec::Rounds::Unrolled);
-    let ends = Ends { output, input, n, iv };
     if mode.serial() {
         let serial = Serial { rounds: &rounds, mode, ends, looped };
         serial.all(b, exact);
@@ -57,21 +52,6 @@ fn lower(contract: &Contract, lowering: &Lowering<'_>, form: Form) -> Func<Virtu
         parallel.end(b);
     }
     builder.finish(None, exact.map(u64::from))
-}
-
-/// The arguments but for the keys.
-#[derive(Clone, Copy)]
-struct Ends {
-    output: Gpr,
-    input: Gpr,
-    n: Gpr,
-    iv: Option<Gpr>,
-}
-
-impl Ends {
-    fn iv(&self) -> Gpr {
-        self.iv.expect("a mode with an iv")
-    }
 }
 
 /// What a mode XORs: those of these that it has, in the order of its terms.
@@ -132,9 +112,12 @@ struct Parallel<'a> {
 
 impl<'a> Parallel<'a> {
     fn begin(b: &mut Builder, rounds: &'a Rounds, mode: &'a Mode, ends: Ends) -> Parallel<'a> {
-        let counter = (mode.counter_bits > 0).then(|| Counter::begin(b, mode.counter_bits, ends.iv()));
+        let counter = (mode.counter_bits > 0).then(|| {
+            let iv = ends.iv(b, 0);
+            Counter::begin(b, mode.counter_bits, iv)
+        });
         let chain = (mode.chained() && counter.is_none()).then(|| {
-            let iv = b.at(IV, ends.iv(), 0);
+            let iv = ends.iv(b, 0);
             load(b, iv)
         });
         Parallel { rounds, mode, ends, chain, counter }
@@ -211,7 +194,7 @@ impl<'a> Parallel<'a> {
         let mut chain = self.chain;
         for index in 0..part.count {
             let lane = &lanes[(part.first + index) as usize];
-            let place = b.at(INPUT, self.ends.input, BLOCK * index as i32);
+            let place = self.ends.input(b, index as i32);
             let input = reads.then(|| load(b, place));
             if let Some(counter) = &self.counter {
                 chain = Some(counter.block(b, u64::from(index)));
@@ -246,7 +229,7 @@ impl<'a> Parallel<'a> {
             let lane = &lanes[place];
             let terms = Terms { input: lane.input, chain: if out_chains { chain } else { Some(lane.chain) } };
             let output = terms.add(b, &self.mode.output, Some(left[place]));
-            let to = b.at(OUTPUT, self.ends.output, BLOCK * index as i32);
+            let to = self.ends.output(b, index as i32);
             store(b, to, output);
             chain = Some(output);
         }
@@ -262,7 +245,7 @@ impl<'a> Parallel<'a> {
             None => self.chain,
         };
         if let Some(last) = last {
-            let iv = b.at(IV, self.ends.iv(), 0);
+            let iv = self.ends.iv(b, 0);
             store(b, iv, last);
         }
     }
@@ -279,8 +262,7 @@ struct Counter {
 }
 
 impl Counter {
-    fn begin(b: &mut Builder, bits: u32, iv: Gpr) -> Counter {
-        let iv = b.at(IV, iv, 0);
+    fn begin(b: &mut Builder, bits: u32, iv: Place) -> Counter {
         let start = load(b, iv).map(|half| swap_bytes(b, half));
         let done = constant(b, 0);
         Counter { bits, start, done }
@@ -382,10 +364,9 @@ impl Serial<'_> {
     /// So many messages, whole; the pointers then stand at the next one.
     fn messages(&self, b: &mut Builder, count: u32, stride: Option<Gpr>, exact: Option<u32>) {
         let Ends { output, input, n, .. } = self.ends;
-        let iv = self.ends.iv();
-        let chains: Vec<Block> = (0..count as i32)
+        let chains: Vec<Block> = (0..count)
             .map(|message| {
-                let iv = b.at(IV, iv, BLOCK * message);
+                let iv = self.ends.iv(b, message);
                 load(b, iv)
             })
             .collect();
@@ -397,11 +378,11 @@ impl Serial<'_> {
                 b.counted(blocks, |b| self.block(b, &chains, stride));
             }),
         }
-        for (message, chain) in chains.iter().enumerate() {
-            let iv = b.at(IV, iv, BLOCK * message as i32);
+        for (message, chain) in (0..).zip(&chains) {
+            let iv = self.ends.iv(b, message);
             store(b, iv, *chain);
         }
-        b.advance(IV, iv, BLOCK * count as i32);
+        b.advance(IV, self.ends.ivs(), BLOCK * count as i32);
         // Past the first message they are already.
         for stride in stride.iter().cycle().take(count as usize - 1) {
             step(b, INPUT, input, *stride);

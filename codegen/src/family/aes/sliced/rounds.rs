@@ -1,7 +1,7 @@
 //! The rounds of four blocks, with keys in either form. Knows no mode.
 
-use super::{BLOCK, Block, State, copy, layers, load, sbox, sum};
-use crate::family::aes::modes::KEYS;
+use super::{Block, State, copy, layers, load, sbox, sum};
+use crate::family::aes::ends::{BLOCK, KEYS};
 use crate::ir::Builder;
 use crate::ir::typed::{Gpr, Place};
 use crate::spec::{Cipher, Direction};

@@ -263,6 +263,7 @@ fn reduce(b: &mut Builder, [r, m, t]: [&Limbs; 3], n: u32, width: u32, blocks: O
         }
     }
 }
+
 /// r := what is in t and, its last limbs, in `sum`, with `over` above it, less m unless it is below m.
 pub(super) fn subtract(b: &mut Builder, r: &Limbs, m: &Limbs, t: &Limbs, n: u32, sum: &[Gpr], over: Gpr) {
     let kept = n - sum.len() as u32;

@@ -18,7 +18,7 @@ pub fn cost(section: &Section<'_>, place: &Place) -> Option<Picture> {
     let mut plot = Plot::new(
         |from, to| counts(points().map(|(x, _)| *x as f64), from, to),
         |from, to| Scale::fitting(heights, from, to),
-        112.0,
+        116.0,
     );
     let ticks = count_ticks(&plot.x);
     plot.axes(&ticks, axis, &format!("ticks/{}", section.unit));

@@ -22,7 +22,7 @@ pub fn machines(section: &Section<'_>) -> Option<Picture> {
     let mut plot = Plot::new(
         |from, to| counts(section.sizes.iter().map(|n| *n as f64), from, to),
         |from, to| Scale::fitting(points.iter().map(|point| time(point)), from, to),
-        112.0,
+        160.0,
     );
     let ticks = count_ticks(&plot.x);
     plot.axes(&ticks, "n", &format!("best, {unit}/{}", section.unit));

@@ -23,7 +23,7 @@ use crate::sweep::record::State;
 /// Colours; a strategy beyond them has the colour of an earlier one, with dashes and another mark.
 pub const COLOURS: usize = 8;
 /// Most marks in a picture of everything.
-const MOST_MARKS: usize = 700;
+const MOST_MARKS: usize = 240;
 
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 290.0;
@@ -143,8 +143,10 @@ impl Plot {
             *y = y.min(floor);
             floor = *y - GAP;
         }
+        // Bold letters are about seven wide.
+        let most = ((WIDTH - self.right - 8.0) / 7.1) as usize;
         for (y, (_, class, text)) in at.into_iter().zip(&names) {
-            self.svg.text(&format!("label {class}"), Anchor::Start, (self.right + 8.0, y + 4.0), &cut(text, 16));
+            self.svg.text(&format!("label {class}"), Anchor::Start, (self.right + 8.0, y + 4.0), &cut(text, most));
         }
     }
 
