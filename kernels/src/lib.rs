@@ -12,7 +12,7 @@ pub mod reference;
 pub use kiln_macros::kernels;
 
 /// The catalogue of a family: its spec files, with every shipped CPU file.
-#[cfg(any(feature = "limb", feature = "aes"))]
+#[cfg(any(feature = "limb", feature = "mont", feature = "aes"))]
 macro_rules! family {
     ($($spec:tt)*) => {
         kiln_macros::kernels! {
@@ -62,19 +62,10 @@ pub mod limb {
 /// Montgomery products.
 #[cfg(feature = "mont")]
 pub mod mont {
-    kiln_macros::kernels! {
-        specs: [
-            "../specs/kernels/mont_mul.toml",
-            "../specs/kernels/mont_square.toml",
-            "../specs/kernels/mont_reduce.toml",
-        ],
-        cpus: [
-            "../specs/cpus/generic.toml",
-            "../specs/cpus/westmere.toml",
-            "../specs/cpus/sandybridge.toml",
-            "../specs/cpus/haswell.toml",
-            "../specs/cpus/zen3.toml",
-        ],
+    family! {
+        "../specs/kernels/mont_mul.toml",
+        "../specs/kernels/mont_square.toml",
+        "../specs/kernels/mont_reduce.toml",
     }
 }
 
