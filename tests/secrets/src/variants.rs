@@ -214,9 +214,9 @@ fn fill(argument: &Argument, bytes: &mut [u8], seed: usize) {
             let lowest = u64::from_le_bytes(*bytes[8..].first_chunk().expect("a limb"));
             bytes[..8].copy_from_slice(&negated_inverse(lowest).to_le_bytes());
         }
-        // The highest limb of a modulus is not 0.
+        // The highest limb of a modulus is not 0; a limb by value has no bytes here.
         Domain::Below(_) => {
-            let rest = bytes.len() - 8;
+            let rest = bytes.len().saturating_sub(8);
             draw(&mut bytes[..rest]);
         }
         Domain::Any | Domain::Normalised | Domain::ReciprocalOf(_) => draw(bytes),
