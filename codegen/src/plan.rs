@@ -408,8 +408,10 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
         let shape = match &argument.kind {
             ArgumentKind::Limbs { length } => match role.shape {
                 // The same sum, in whatever order it was written.
-                Shape::Limbs { length: wanted, .. } if same_length(&length.to_string(), wanted) => {
-                    Shape::Limbs { access: argument.access, length: wanted }
+                Shape::Limbs { length: wanted, domain, .. }
+                    if same_length(&length.to_string(), wanted) && argument.domain.to_string() == domain =>
+                {
+                    Shape::Limbs { access: argument.access, length: wanted, domain }
                 }
                 _ => return Err(index),
             },
@@ -486,7 +488,10 @@ fn describe(role: &Role, cipher: Option<&Cipher>) -> String {
         Access::Scratch => "scratch",
     };
     let what = match role.shape {
-        Shape::Limbs { access: how, length } => format!("{length} limbs, {}", access(how)),
+        Shape::Limbs { access: how, length, domain } => {
+            let domain = if domain == "any" { String::new() } else { format!(", {domain}") };
+            format!("{length} limbs, {}{domain}", access(how))
+        }
         Shape::Bytes { access: how, length, align, domain } => {
             let align = if align == 1 { String::new() } else { format!(", aligned to {align}") };
             let domain = if domain == "any" { String::new() } else { format!(", {domain}") };

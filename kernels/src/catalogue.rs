@@ -94,17 +94,20 @@ pub enum Access {
     Scratch,
 }
 
-/// The values that a limb by value, or bytes, may have; the caller sees to it. Indices are those of other limbs by value.
+/// The values that an argument may have; the caller sees to it. Indices are those of other arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// Any.
     Any,
     /// The top bit is set.
     Normalised,
-    /// Less than the other.
+    /// Less than the other: a limb than a limb, and limbs than a modulus of n limbs. If there are more than n, the highest n of them
+    /// are less.
     Below(usize),
     /// `floor((B^2 - 1) / d) - B`, where B = 2^bits and d is the other, which is normalised.
     ReciprocalOf(usize),
+    /// Limbs: -m^-1 mod B, and behind it the limbs of an odd m.
+    MontgomeryModulus,
     /// Bytes: round keys as `slice_keys` makes them.
     SlicedRoundKeys,
 }

@@ -12,7 +12,7 @@ pub mod reference;
 pub use kiln_macros::kernels;
 
 /// The catalogue of a family: its spec files, with every shipped CPU file.
-#[cfg(any(feature = "limb", feature = "aes"))]
+#[cfg(any(feature = "limb", feature = "mont", feature = "aes"))]
 macro_rules! family {
     ($($spec:tt)*) => {
         kiln_macros::kernels! {
@@ -59,6 +59,16 @@ pub mod limb {
     }
 }
 
+/// Montgomery products.
+#[cfg(feature = "mont")]
+pub mod mont {
+    family! {
+        "../specs/kernels/mont_mul.toml",
+        "../specs/kernels/mont_square.toml",
+        "../specs/kernels/mont_reduce.toml",
+    }
+}
+
 /// AES: whole buffers and keys, with round keys as FIPS 197 has them.
 #[cfg(feature = "aes")]
 pub mod aes {
@@ -102,6 +112,8 @@ struct Family {
 static FAMILIES: &[Family] = &[
     #[cfg(feature = "limb")]
     Family { kernels: limb::KERNELS, specs: limb::SPECS, cpus: limb::CPUS, preferences: limb::PREFERENCES },
+    #[cfg(feature = "mont")]
+    Family { kernels: mont::KERNELS, specs: mont::SPECS, cpus: mont::CPUS, preferences: mont::PREFERENCES },
     #[cfg(feature = "aes")]
     Family { kernels: aes::KERNELS, specs: aes::SPECS, cpus: aes::CPUS, preferences: aes::PREFERENCES },
     #[cfg(feature = "aes")]

@@ -21,10 +21,13 @@ pub const KERNELS: [&str; 12] = [
     "div_2by1_public",
 ];
 
+/// The kernels whose right results are known here, behind `mont.`.
+pub const MONTGOMERY: [&str; 3] = ["mul", "square", "reduce"];
+
 /// What a call must leave.
 ///
 /// # Panics
-/// When the kernel is not one of [`KERNELS`] and not a cipher's.
+/// When the kernel is not one of [`KERNELS`] or [`MONTGOMERY`] and not a cipher's.
 pub fn expected(operands: &Operands) -> Results {
     if operands.kernel().cipher.is_some() {
         return block_cipher::expected(operands);
@@ -48,7 +51,16 @@ pub fn expected(operands: &Operands) -> Results {
         let difference = from + &borrow * modulus - taken;
         (limbs_of(bits, &difference, count), Some(limbs_of(bits, &borrow, 1)[0]))
     };
-    let (_, kernel) = operands.kernel().name.split_once('.').expect("a family and a kernel");
+    let (family, kernel) = operands.kernel().name.split_once('.').expect("a family and a kernel");
+    if family == "mont" {
+        let whole = match kernel {
+            "mul" => number("a") * number("b"),
+            "square" => number("a").pow(2),
+            "reduce" => number("x"),
+            _ => panic!("nobody has said what {} computes", operands.kernel().name),
+        };
+        return Results { written: vec![("r", reduced(operands, whole))], returned: None };
+    }
     let (written, returned) = match kernel {
         "mul" => carried(number("a") * limb("w")),
         "mul_add" | "mul_add_prop" => carried(number("r") + number("a") * limb("w")),
@@ -75,4 +87,14 @@ pub fn expected(operands: &Operands) -> Results {
         _ => panic!("nobody has said what {} computes", operands.kernel().name),
     };
     Results { written: vec![("r", written)], returned }
+}
+
+/// whole / B^n mod m, where m lies behind its negated inverse: division by the inverse of B^n, and no Montgomery step.
+fn reduced(operands: &Operands, whole: BigUint) -> Vec<u64> {
+    let bits = operands.bits();
+    let n = operands.limbs_of("r").len();
+    let modulus = operands.number("m") >> bits;
+    let radix = BigUint::from(1u8) << (bits as usize * n);
+    let inverse = radix.modinv(&modulus).expect("the modulus is odd");
+    limbs_of(bits, &(whole * inverse % modulus), n)
 }

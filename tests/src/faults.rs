@@ -243,6 +243,43 @@ pub const FAULTS: &[Fault] = &[
         caught: &[Caught::Answer, WRONG],
     },
     Fault {
+        what: "the last subtraction of a Montgomery product left out",
+        kernel: "mont.mul",
+        strategy: "mulx_adx_block",
+        made: Shape::Exact,
+        // The sum itself is always taken.
+        edit: Edit::Func(|func| {
+            replace(func, Which::Each, |_, inst| is(inst, &[Base::Cmovb]), |old| vec![with(Base::Load, old)])
+        }),
+        caught: &[Caught::Answer, WRONG],
+    },
+    Fault {
+        what: "the carry above the sum of a Montgomery product dropped",
+        kernel: "mont.mul",
+        strategy: "mulx_adx_block",
+        made: Shape::Exact,
+        edit: Edit::Func(|func| replace(func, Which::Last, |_, inst| is(inst, &[Base::AdcRi]), |old| vec![kept(old)])),
+        caught: &[Caught::Answer, WRONG],
+    },
+    Fault {
+        what: "the carry above the sum of a Montgomery square dropped",
+        kernel: "mont.square",
+        strategy: "mulx_adx_block",
+        made: Shape::Exact,
+        edit: Edit::Func(|func| replace(func, Which::Last, |_, inst| is(inst, &[Base::AdcRi]), |old| vec![kept(old)])),
+        caught: &[Caught::Answer, WRONG],
+    },
+    Fault {
+        what: "a Montgomery sum whose carry between two limbs is lost",
+        kernel: "mont.reduce",
+        strategy: "mul",
+        made: Shape::Exact,
+        edit: Edit::Func(|func| {
+            replace(func, Which::Last, |_, inst| is(inst, &[Base::Adc]), |old| vec![with(Base::Add, old)])
+        }),
+        caught: &[Caught::Answer, WRONG],
+    },
+    Fault {
         what: "a carry that walks past the end of the number",
         kernel: "limb64.mul_add_prop",
         strategy: "mulx",

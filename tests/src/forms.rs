@@ -52,9 +52,9 @@ pub fn modes() -> impl Iterator<Item = &'static Kernel> {
     all.filter(|kernel| kernel.cipher.is_some_and(|cipher| cipher.mode.is_some()))
 }
 
-/// The names of the shipped kernels on limbs.
+/// The names of the shipped kernels on limbs: rows, products, divisions and what is made of them.
 pub fn limb_kernels() -> impl Iterator<Item = &'static str> {
-    kiln_kernels::kernels().map(|kernel| kernel.name).filter(|name| name.starts_with("limb"))
+    kiln_kernels::kernels().filter(|kernel| kernel.cipher.is_none()).map(|kernel| kernel.name)
 }
 
 /// The kernel of that name, shipped or made up.

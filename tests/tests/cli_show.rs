@@ -173,11 +173,11 @@ fn precondition(kernel: &Kernel, index: usize, argument: &Argument, variant: &Va
                 1 => kernel.arguments[count].name.to_owned(),
                 times => format!("{times}{}", kernel.arguments[count].name),
             };
-            let terms: Vec<String> = length.terms.iter().map(name).collect();
-            match (terms.as_slice(), length.plus) {
-                ([], plus) => format!("{plus} {}", elements(bits)),
-                (terms, _) => format!("{} {}", terms.join(" + "), elements(bits)),
+            let mut terms: Vec<String> = length.terms.iter().map(name).collect();
+            if length.plus > 0 || terms.is_empty() {
+                terms.push(length.plus.to_string());
             }
+            format!("{} {}", terms.join(" + "), elements(bits))
         }
         (ArgumentKind::Count { .. }, Some(exact)) if Some(index) == first_count => format!("exactly {exact}"),
         (ArgumentKind::Count { min, max }, _) => format!("{min} to {max}"),

@@ -225,6 +225,7 @@ fn cases() -> Vec<Case> {
             b.mul(t.b, lo, hi);
             vec![lo, hi]
         }, |a, y, _, _| { let wide = high(a, y) != 0; (vec![a.wrapping_mul(y), high(a, y)], Some(wide), Some(wide)) }),
+        case("cmovb", |b, t| { b.cmovb(t.a, t.b); vec![t.a] }, |a, y, c, o| kept(vec![if c { y } else { a }], c, o)),
         case("bswap, bswap32", |b, t| { b.bswap(t.a); b.bswap32(t.b); vec![t.a, t.b] },
             |a, y, c, o| kept(vec![u64::from_be_bytes(a.to_le_bytes()), u32::from_be_bytes((y as u32).to_le_bytes()).into()], c, o)),
         // The upper (lower) half of a:a, shifted left (right).

@@ -56,5 +56,10 @@ fn each_limb_kernel_has_an_answer_for_both_limbs() {
             assert!(forms::limb_kernels().any(|kernel| kernel == name), "{name} is not shipped");
         }
     }
-    assert_eq!(forms::limb_kernels().count(), 2 * answers::KERNELS.len(), "no kernel without an answer");
+    for name in answers::MONTGOMERY {
+        let name = format!("mont.{name}");
+        assert!(forms::limb_kernels().any(|kernel| kernel == name), "{name} is not shipped");
+    }
+    let answers = 2 * answers::KERNELS.len() + answers::MONTGOMERY.len();
+    assert_eq!(forms::limb_kernels().count(), answers, "no kernel without an answer");
 }

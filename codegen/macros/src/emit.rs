@@ -229,6 +229,10 @@ fn cipher_row(cipher: &Cipher) -> TokenStream {
 /// The plain reference of a kernel, and what it is told before the arguments.
 fn reference_call(kernel: &KernelSpec) -> (TokenStream, TokenStream) {
     let Some(cipher) = &kernel.cipher else {
+        if let Some(operation) = kernel.kernel.strip_prefix("mont.") {
+            let own = format_ident!("{operation}");
+            return (quote!(::kiln_kernels::reference::mont::#own), TokenStream::new());
+        }
         let own = format_ident!("{}", symbol(&kernel.kernel));
         return (quote!(::kiln_kernels::reference::#own), TokenStream::new());
     };
@@ -293,6 +297,7 @@ fn argument_row(kernel: &KernelSpec, argument: &kiln_codegen::spec::Argument, bi
             let other = index_of(other);
             quote!(ReciprocalOf(#other))
         }
+        Domain::MontgomeryModulus => quote!(MontgomeryModulus),
         Domain::SlicedRoundKeys => quote!(SlicedRoundKeys),
     };
     let (name, secret) = (&argument.name.value, argument.secret);

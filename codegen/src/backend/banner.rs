@@ -21,6 +21,10 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
     lines.push("Preconditions:".into());
     for (index, parameter) in func.parameters.iter().enumerate() {
         let name = &parameter.name;
+        let domain = match plan.kernel.arguments.get(index).map(|argument| &argument.domain) {
+            None | Some(Domain::Any) => String::new(),
+            Some(domain) => format!(", {domain}"),
+        };
         let line = match parameter.kind {
             ParameterKind::Pointer { element_bytes, length, reads, writes, .. } => {
                 let scratch = plan.kernel.arguments.get(index).is_some_and(|a| a.access == Access::Scratch);
@@ -46,11 +50,6 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
                     1 => "bytes".to_owned(),
                     _ => format!("limbs of {} bits", element_bytes * 8),
                 };
-                let domain = plan.kernel.arguments.get(index).map(|argument| &argument.domain);
-                let domain = match domain.filter(|_| element_bytes == 1) {
-                    None | Some(Domain::Any) => String::new(),
-                    Some(domain) => format!(", {domain}"),
-                };
                 format!("- {name}: {count} {what}, {rights}{domain}{alias}")
             }
             // The first count is the one that an exact variant fixes.
@@ -58,13 +57,8 @@ pub fn banner(compiled: &Compiled<'_>) -> String {
                 Some(exact) => format!("- {name}: exactly {exact}"),
                 None => format!("- {name}: {min} to {max}, public"),
             },
-            ParameterKind::Value { bits } => format!("- {name}: {bits} bits by value"),
+            ParameterKind::Value { bits } => format!("- {name}: {bits} bits by value{domain}"),
         };
-        let domain = match plan.kernel.arguments.get(index).map(|argument| &argument.domain) {
-            None | Some(Domain::Any) => String::new(),
-            Some(domain) => format!(", {domain}"),
-        };
-        let line = line + &domain;
         lines.push(if parameter.secret { format!("{line}; secret") } else { line });
     }
     let needs: Vec<&str> = compiled.features.names();

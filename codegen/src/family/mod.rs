@@ -16,6 +16,8 @@ pub enum Shape {
         access: Access,
         /// How many, as a spec writes it.
         length: &'static str,
+        /// Which values they may have, as a spec writes it; `any`.
+        domain: &'static str,
     },
     /// A pointer to bytes.
     Bytes {
@@ -77,7 +79,12 @@ pub struct Role {
 
 /// Limbs behind a pointer.
 const fn limbs(name: &'static str, access: Access, length: &'static str) -> Role {
-    Role { name, shape: Shape::Limbs { access, length } }
+    limbs_of(name, access, length, "any")
+}
+
+/// Limbs behind a pointer with one of the values of a domain.
+const fn limbs_of(name: &'static str, access: Access, length: &'static str, domain: &'static str) -> Role {
+    Role { name, shape: Shape::Limbs { access, length, domain } }
 }
 
 /// A public count.
@@ -195,7 +202,7 @@ pub fn strategies(kernel: &str) -> &'static [Strategy] {
 
 /// Every contract whose kernel a spec can only name. Modes of block ciphers are made up by their specs.
 pub fn contracts() -> impl Iterator<Item = &'static Contract> {
-    limb::CONTRACTS.iter()
+    limb::CONTRACTS.iter().chain(limb::montgomery::CONTRACTS)
 }
 
 /// For which numbers of limbs a variant is made.

@@ -46,6 +46,8 @@ rows! {
         Dec         dec         "dec"    (dst: RW r64)                        NONE OZ  NONE base Alu;
         Neg         neg         "neg"    (dst: RW r64)                        NONE COZ NONE base Alu;
         Not         not         "not"    (dst: RW r64)                        NONE NONE NONE base Alu;
+        // dst := src if CF, else dst as it was; the flags stay. A source in memory is read either way.
+        Cmovb       cmovb       "cmovb"  (dst: RW r64, src: R rm64)           CF   NONE NONE base Alu;
         // The bytes in reverse order; the flags stay.
         Bswap       bswap       "bswap"  (dst: RW r64)                        NONE NONE NONE base Alu;
         Bswap32     bswap32     "bswap"  (dst: RW r32)                        NONE NONE NONE base Alu;

@@ -192,15 +192,20 @@ impl Check<'_> {
                 self.report(equal.span.clone(), Reason::Needs { key: "may_equal".to_owned(), needs: needs() }, None);
             }
         }
-        let sliced = table.domain.as_ref().is_some_and(|domain| parse_domain(domain) == Some(Domain::SlicedRoundKeys));
-        let has_domain = if sliced { table.bytes.is_some() } else { table.limb.is_some() };
+        let domain = table.domain.as_ref().and_then(|domain| parse_domain(domain));
+        let (has_domain, needs) = match &domain {
+            Some(Domain::SlicedRoundKeys) => (table.bytes.is_some(), "bytes"),
+            Some(Domain::MontgomeryModulus) => (table.limbs.is_some(), "limbs"),
+            Some(Domain::Below(_)) => (table.limb.is_some() || table.limbs.is_some(), "limb"),
+            Some(Domain::Any | Domain::Normalised | Domain::ReciprocalOf(_)) | None => (table.limb.is_some(), "limb"),
+        };
         let kinds = limbs || other;
-        if let (Some(domain), Some(_), false) = (&table.domain, &table.bytes, sliced)
+        let of_bytes = matches!(domain, Some(Domain::SlicedRoundKeys));
+        if let (Some(domain), Some(_), false) = (&table.domain, &table.bytes, of_bytes)
             && table.limb.is_none()
         {
             self.report(domain.span.clone(), Reason::BadDomainOfBytes { got: Shown::new(domain) }, None);
         } else if let (Some(domain), true, false) = (&table.domain, kinds, has_domain) {
-            let needs = if sliced { "bytes" } else { "limb" };
             let reason = Reason::Needs { key: "domain".to_owned(), needs: needs.to_owned() };
             self.report(domain.span.clone(), reason, None);
         }
@@ -287,7 +292,11 @@ impl Check<'_> {
                 Some(parsed) => {
                     if let Some(other) = parsed.of() {
                         let other = At::new(other.to_owned(), domain.span.clone());
-                        self.reference("domain", &other, all, "a limb by value", |other| other.limb.is_some());
+                        if table.limbs.is_some() {
+                            self.reference("domain", &other, all, "a montgomery modulus", is_modulus);
+                        } else {
+                            self.reference("domain", &other, all, "a limb by value", |other| other.limb.is_some());
+                        }
                     }
                 }
                 None => self.report(domain.span.clone(), Reason::BadDomain { got: Shown::new(domain) }, None),
@@ -512,13 +521,19 @@ fn parse_length(text: &str) -> Option<Length> {
     Some(length)
 }
 
-/// `normalised`, `below d`, `reciprocal of d`, `sliced round keys`.
+/// Whether an argument is a modulus with its negated inverse.
+fn is_modulus(table: &ArgumentTable) -> bool {
+    table.domain.as_ref().is_some_and(|domain| parse_domain(domain) == Some(Domain::MontgomeryModulus))
+}
+
+/// `normalised`, `below d`, `reciprocal of d`, `montgomery modulus`, `sliced round keys`.
 fn parse_domain(text: &str) -> Option<Domain> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
         ["normalised"] => Some(Domain::Normalised),
         ["below", other] if is_name(other) => Some(Domain::Below((*other).to_owned())),
         ["reciprocal", "of", other] if is_name(other) => Some(Domain::ReciprocalOf((*other).to_owned())),
+        ["montgomery", "modulus"] => Some(Domain::MontgomeryModulus),
         ["sliced", "round", "keys"] => Some(Domain::SlicedRoundKeys),
         _ => None,
     }

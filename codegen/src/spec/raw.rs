@@ -139,7 +139,8 @@ pub(crate) struct ArgumentTable {
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
     pub may_equal: List<String>,
     /// Which values the limb may have: `normalised` (its top bit is set), `below d` or `reciprocal of d`, where `d` is another
-    /// limb; or, for bytes, `sliced round keys`; any when absent. The caller sees to it, and checks draw their values from there.
+    /// limb; limbs: `montgomery modulus` (-m^-1 mod B, and behind it an odd m) or `below m`; bytes: `sliced round keys`; any when
+    /// absent. The caller sees to it, and checks draw their values from there.
     pub domain: Option<At<String>>,
     /// Whether the contents are secret: they then reach no branch, no address and no instruction of variable latency.
     pub secret: Option<At<bool>>,

@@ -156,26 +156,29 @@ pub enum ArgumentKind {
     Limb,
 }
 
-/// The values that a limb by value, or bytes, may have; the caller sees to it.
+/// The values that an argument may have; the caller sees to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// Any.
     Any,
     /// The top bit is set.
     Normalised,
-    /// Less than the limb of this name.
+    /// Less than the argument of this name: a limb than a limb, and limbs than a modulus of n limbs. If there are more than n, the
+    /// highest n of them are less.
     Below(String),
     /// `floor((B^2 - 1) / d) - B`, where B = 2^bits and d is the normalised limb of this name.
     ReciprocalOf(String),
+    /// Limbs: -m^-1 mod B, and behind it the limbs of an odd m.
+    MontgomeryModulus,
     /// Bytes: round keys in the form that bitsliced kernels read.
     SlicedRoundKeys,
 }
 
 impl Domain {
-    /// The limb that it speaks of.
+    /// The argument that it speaks of.
     pub fn of(&self) -> Option<&str> {
         match self {
-            Domain::Any | Domain::Normalised | Domain::SlicedRoundKeys => None,
+            Domain::Any | Domain::Normalised | Domain::MontgomeryModulus | Domain::SlicedRoundKeys => None,
             Domain::Below(other) | Domain::ReciprocalOf(other) => Some(other),
         }
     }
@@ -188,6 +191,7 @@ impl fmt::Display for Domain {
             Domain::Normalised => f.write_str("normalised"),
             Domain::Below(other) => write!(f, "below {other}"),
             Domain::ReciprocalOf(other) => write!(f, "reciprocal of {other}"),
+            Domain::MontgomeryModulus => f.write_str("montgomery modulus"),
             Domain::SlicedRoundKeys => f.write_str("sliced round keys"),
         }
     }

@@ -41,7 +41,7 @@ impl Drawer {
     pub fn draw(&mut self, case: Case) -> Drawn {
         let mut random = Random::new(case.seed);
         let mut operands = draw_prepared(self.kernel, case.n, case.pattern, self.prepare, &mut random);
-        case.aliasing.share(&mut operands);
+        case.aliasing.share(self.kernel, &mut operands);
         let skew = random.word();
         let laid = self.arena.lay(case.n, &operands, &self.apart, Placement::Canaries, skew);
         laid.expect("only guard pages can be refused");

@@ -1,5 +1,6 @@
 //! The values of one case: a contract, an `n` and a seed in, one operand for each argument out. Touches no pointer.
 
+use core::cmp::Ordering;
 use kiln_kernels::catalogue::{Access, ArgumentKind, Domain, Kernel};
 
 use crate::random::Random;
@@ -147,7 +148,7 @@ pub(super) fn draw_prepared(
     operands
 }
 
-/// Brings the limbs by value into their domains.
+/// Brings the operands into their domains.
 fn confine(kernel: &Kernel, operands: &mut [Operand]) {
     let value = |operands: &[Operand], index: usize| match operands.get(index) {
         Some(Operand::Integer { value, .. }) => *value,
@@ -155,19 +156,31 @@ fn confine(kernel: &Kernel, operands: &mut [Operand]) {
     };
     // What others go by first.
     let rank = |domain: Domain| match domain {
-        Domain::Any | Domain::Normalised | Domain::SlicedRoundKeys => 0,
+        Domain::Any | Domain::Normalised | Domain::MontgomeryModulus | Domain::SlicedRoundKeys => 0,
         Domain::Below(_) | Domain::ReciprocalOf(_) => 1,
     };
     for now in [0, 1] {
         for (index, argument) in kernel.arguments.iter().enumerate().filter(|(_, a)| rank(a.domain) == now) {
-            if argument.domain == Domain::SlicedRoundKeys {
-                confine_to_sliced(&mut operands[index]);
-                continue;
-            }
-            let ArgumentKind::Limb { bits } = argument.kind else { continue };
+            let bits = match (argument.kind, argument.domain) {
+                (ArgumentKind::Limb { bits }, _) => bits,
+                (ArgumentKind::Limbs { .. }, Domain::SlicedRoundKeys) => {
+                    confine_to_sliced(&mut operands[index]);
+                    continue;
+                }
+                (ArgumentKind::Limbs { bits, .. }, Domain::MontgomeryModulus) => {
+                    confine_to_modulus(&mut operands[index], bits);
+                    continue;
+                }
+                (ArgumentKind::Limbs { bits, .. }, Domain::Below(other)) => {
+                    let Operand::Limbs { limbs: modulus, .. } = operands[other].clone() else { continue };
+                    confine_below(&mut operands[index], &modulus[1..], bits);
+                    continue;
+                }
+                (ArgumentKind::Limbs { .. } | ArgumentKind::Count { .. }, _) => continue,
+            };
             let own = value(operands, index);
             let confined = match argument.domain {
-                Domain::Any | Domain::SlicedRoundKeys => own,
+                Domain::Any | Domain::MontgomeryModulus | Domain::SlicedRoundKeys => own,
                 Domain::Normalised => own | 1 << (bits - 1),
                 Domain::Below(other) => own.checked_rem(value(operands, other)).unwrap_or(0),
                 Domain::ReciprocalOf(other) => {
@@ -190,6 +203,38 @@ fn confine_to_sliced(operand: &mut Operand) {
     kiln_kernels::reference::aes::slice_keys(&mut sliced, &keys);
     for (limb, byte) in limbs.iter_mut().zip(sliced) {
         *limb = byte.into();
+    }
+}
+
+/// The limbs of an odd number, behind its negated inverse.
+fn confine_to_modulus(operand: &mut Operand, bits: u32) {
+    let Operand::Limbs { limbs, .. } = operand else { return };
+    if let [inverse, lowest, ..] = limbs.as_mut_slice() {
+        *lowest |= 1;
+        *inverse = kiln_kernels::reference::mont::negated_inverse(*lowest) & mask(bits);
+    }
+}
+
+/// Makes the number of the highest limbs less than m, which is as long. What is not below m comes in from its end: m - 1 less the
+/// complement, cut to the bits below the highest of m. So ones become m - 1.
+fn confine_below(operand: &mut Operand, m: &[u64], bits: u32) {
+    let Operand::Limbs { limbs, .. } = operand else { return };
+    let rest = limbs.len().saturating_sub(m.len());
+    let highest = m.iter().rposition(|limb| *limb != 0).unwrap_or(0);
+    let limbs = &mut limbs[rest..];
+    if limbs.iter().rev().lt(m.iter().rev()) {
+        return;
+    }
+    let mut taken = 1;
+    for (index, (limb, m)) in limbs.iter_mut().zip(m).enumerate() {
+        let kept = match index.cmp(&highest) {
+            Ordering::Less => mask(bits),
+            Ordering::Equal => (u64::MAX >> m.leading_zeros()) >> 1,
+            Ordering::Greater => 0,
+        };
+        taken += u128::from(!*limb & kept);
+        *limb = u128::from(*m).wrapping_sub(taken) as u64 & mask(bits);
+        taken = u128::from(taken > u128::from(*m));
     }
 }
 
@@ -296,8 +341,15 @@ impl Aliasing {
         if shared.is_empty() { "none".to_owned() } else { shared.join(", ") }
     }
 
-    /// Gives shared operands the value of the argument that owns the memory.
-    pub(super) fn share(&self, operands: &mut [Operand]) {
+    /// Gives shared operands the value of the argument that owns the memory. An owner that may have any value gets that of a reader
+    /// that may not.
+    pub(super) fn share(&self, kernel: &Kernel, operands: &mut [Operand]) {
+        for (argument, &owner) in self.0.iter().enumerate() {
+            let [own, other] = [argument, owner].map(|index| kernel.arguments[index].domain);
+            if own != Domain::Any && other == Domain::Any {
+                operands[owner] = operands[argument].clone();
+            }
+        }
         for (argument, &owner) in self.0.iter().enumerate() {
             if owner != argument
                 && let Some(value) = operands.get(owner).cloned()

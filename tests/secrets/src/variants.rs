@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use kiln_kernels::catalogue::{Access, Argument, ArgumentKind, Domain, Kernel, Variant, Word};
 use kiln_kernels::reference::aes::slice_keys;
+use kiln_kernels::reference::mont::negated_inverse;
 use kiln_runtime::candidate::{Candidate, Ineligible};
 use kiln_runtime::detect::native;
 
@@ -46,8 +47,11 @@ pub fn all_of(family: &str) -> Leaks {
 }
 
 fn is_of(kernel: &Kernel, family: &str) -> bool {
-    let own = if kernel.cipher.is_some() { "aes" } else { "limb" };
-    own == family
+    match family {
+        "aes" => kernel.cipher.is_some(),
+        "mont" => kernel.name.starts_with("mont."),
+        _ => kernel.cipher.is_none() && !kernel.name.starts_with("mont."),
+    }
 }
 
 /// Calls a variant with some lengths: all arguments apart, and each that may be equal to another in its place; gives the number
@@ -85,9 +89,16 @@ fn call(kernel: &'static Kernel, variant: &Variant, n: u64, equal: Option<usize>
     for (index, argument) in arguments.iter().enumerate() {
         let length = bytes(argument, &integers);
         fill(argument, &mut buffers[index].as_flattened_bytes()[..length], index);
-        if argument.secret {
-            make_secret(&mut buffers[index].as_flattened_bytes()[..length]);
-        }
+    }
+    // What shares the memory of another brings its values along: they are those of its domain.
+    if let Some(index) = equal
+        && let Some(&other) = arguments[index].may_equal.first()
+    {
+        buffers[other] = buffers[index].clone();
+    }
+    for (index, argument) in arguments.iter().enumerate().filter(|(_, argument)| argument.secret) {
+        let length = bytes(argument, &integers);
+        make_secret(&mut buffers[index].as_flattened_bytes()[..length]);
     }
     // Whose memory an argument uses.
     let owner = |index: usize| match arguments[index].may_equal.first() {
@@ -160,7 +171,7 @@ fn integers(arguments: &[Argument], n: u64) -> Vec<u64> {
         let ArgumentKind::Limb { bits } = argument.kind else { continue };
         values[index] = match argument.domain {
             // The top bit of the value above is set.
-            Domain::Any | Domain::Normalised | Domain::SlicedRoundKeys => values[index],
+            Domain::Any | Domain::Normalised | Domain::MontgomeryModulus | Domain::SlicedRoundKeys => values[index],
             Domain::Below(other) => values[other] / 3,
             Domain::ReciprocalOf(other) => {
                 let square = u128::MAX >> (128 - 2 * bits);
@@ -191,11 +202,23 @@ fn fill(argument: &Argument, bytes: &mut [u8], seed: usize) {
             *byte = (0x9d * index + 0x35 * seed + 0x4f) as u8;
         }
     };
-    if argument.domain == Domain::SlicedRoundKeys {
-        let mut keys = vec![0; bytes.len() / 4];
-        draw(&mut keys);
-        slice_keys(bytes, &keys);
-    } else {
-        draw(bytes);
+    match argument.domain {
+        Domain::SlicedRoundKeys => {
+            let mut keys = vec![0; bytes.len() / 4];
+            draw(&mut keys);
+            slice_keys(bytes, &keys);
+        }
+        Domain::MontgomeryModulus => {
+            draw(bytes);
+            bytes[8] |= 1;
+            let lowest = u64::from_le_bytes(*bytes[8..].first_chunk().expect("a limb"));
+            bytes[..8].copy_from_slice(&negated_inverse(lowest).to_le_bytes());
+        }
+        // The highest limb of a modulus is not 0; a limb by value has no bytes here.
+        Domain::Below(_) => {
+            let rest = bytes.len().saturating_sub(8);
+            draw(&mut bytes[..rest]);
+        }
+        Domain::Any | Domain::Normalised | Domain::ReciprocalOf(_) => draw(bytes),
     }
 }

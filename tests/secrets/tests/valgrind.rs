@@ -81,6 +81,14 @@ fn no_variant_of_limbs_leaks() {
 }
 
 #[test]
+fn no_variant_of_montgomery_products_leaks() {
+    let Some((said, clean)) = run("variants:mont") else { return };
+    assert!(clean, "{said}");
+    left_out(&said, &["adx"]);
+    assert!(["portable", "mul", "mulx"].iter().all(|word| said.contains(&format!("of {word}\n"))), "{said}");
+}
+
+#[test]
 fn no_mode_leaks() {
     let Some((said, clean)) = run("modes") else { return };
     assert!(clean, "{said}");

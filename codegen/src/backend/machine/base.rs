@@ -83,6 +83,7 @@ pub(super) fn encode(op: Base, operands: &[Operand<PReg>]) -> Vec<u8> {
             direct!(mov Rd(dst), DWORD value)
         }
         Base::Pool => pool_address(reg(&operands[0])),
+        Base::Cmovb => binary!(cmovb, operands),
         Base::Bswap => {
             let dst = reg(&operands[0]);
             direct!(bswap Rq(dst))

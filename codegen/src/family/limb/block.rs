@@ -32,6 +32,11 @@ impl Work {
     pub fn new(b: &mut Builder) -> Work {
         Work { w: b.pinned(RDX), high: b.gpr(), low: b.gpr(), zero: b.gpr() }
     }
+
+    /// All of them pinned, for private subroutines; the sum then has r8 to r15, and rdi, rsi and rcx point.
+    pub fn pinned(b: &mut Builder) -> Work {
+        Work { w: b.pinned(RDX), high: b.pinned(RBX), low: b.pinned(RBP), zero: b.pinned(RAX) }
+    }
 }
 
 /// A product of a fixed number of limbs as a private subroutine, for a function that needs it more than once: one copy stays in
@@ -42,12 +47,17 @@ pub(super) struct Body {
     pointers: [Gpr; 3],
 }
 
+/// The pointers of a private subroutine, and the limbs of its sum.
+pub(super) fn pinned(b: &mut Builder) -> ([Gpr; 3], Vec<Gpr>) {
+    let pointers = [RDI, RSI, RCX].map(|reg| b.pinned(reg));
+    (pointers, (8..16).map(|number| b.pinned(PReg::gpr(number))).collect())
+}
+
 impl Body {
     /// The subroutine for n limbs; `like` is any of the arguments.
     pub fn new(b: &mut Builder, like: &Limbs, n: u32) -> Body {
-        let pointers = [RDI, RSI, RCX].map(|reg| b.pinned(reg));
-        let limbs: Vec<Gpr> = (8..16).map(|number| b.pinned(PReg::gpr(number))).collect();
-        let work = Work { w: b.pinned(RDX), high: b.pinned(RBX), low: b.pinned(RBP), zero: b.pinned(RAX) };
+        let (pointers, limbs) = pinned(b);
+        let work = Work::pinned(b);
         let sub = b.subroutine(|b| {
             let [r, x, y] = pointers.map(|at| like.pointed(at));
             unrolled_with(b, [&r, &x, &y], n, n, &limbs, work);
@@ -65,7 +75,7 @@ impl Body {
 }
 
 impl Sum {
-    fn new(b: &mut Builder, width: u32) -> Sum {
+    pub fn new(b: &mut Builder, width: u32) -> Sum {
         Sum { limbs: (0..width).map(|_| b.gpr()).collect(), work: Work::new(b) }
     }
 
@@ -74,7 +84,7 @@ impl Sum {
     }
 
     /// The sum is 0.
-    fn clear(&self, b: &mut Builder) {
+    pub fn clear(&self, b: &mut Builder) {
         self.limbs.iter().for_each(|limb| b.mov_imm32(*limb, 0));
     }
 
@@ -99,8 +109,26 @@ impl Sum {
     /// One row: CF adds the low halves of the products, OF the high halves and, if `adds`, the limb of r. The lowest limb of
     /// the sum goes to r, and the register that it was in becomes the highest: the sum is renamed, not moved.
     pub fn rotating_row(&mut self, b: &mut Builder, a: &Limbs, by: Place, r: Place, adds: bool) {
+        b.load(self.work.w, by);
+        self.turn(b, a, Some((r, adds)));
+    }
+
+    /// One row of a reduction by the modulus at m, whose lowest limb has the negated inverse n0: the multiple of m that makes the
+    /// lowest limb 0 is added, and that limb dropped. The multiplier goes to q, if a later row needs it.
+    pub fn reducing_row(&mut self, b: &mut Builder, m: &Limbs, n0: Place, q: Option<Place>) {
+        let w = self.work.w;
+        b.note("the multiple of m that makes the lowest limb 0");
+        b.mov(w, self.limbs[0]);
+        b.imul(w, n0);
+        if let Some(q) = q {
+            b.store(q, w);
+        }
+        self.turn(b, m, None);
+    }
+
+    /// A row by the multiplier in w; what leaves the sum goes to a limb of r, added to it or over it, or nowhere.
+    fn turn(&mut self, b: &mut Builder, a: &Limbs, r: Option<(Place, bool)>) {
         let Work { w, high, low, zero } = self.work;
-        b.load(w, by);
         b.note("both chains start with no carry");
         b.xor32(zero, zero);
         let lowest = self.limbs[0];
@@ -110,7 +138,7 @@ impl Sum {
             let high = if last && j > 0 { lowest } else { high };
             b.mulx(high, low, a.limb(b, j), w);
             b.adcx(self.limbs[j as usize], low);
-            if j == 0 {
+            if let (0, Some((r, adds))) = (j, r) {
                 if adds {
                     b.adox(lowest, r);
                 }
@@ -178,7 +206,8 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
     match lowering.parameters.extent {
         Extent::Exact(limbs) => {
             let Product { r, a, b: other, t, .. } = &product;
-            karatsuba::product(b, [r, a, other, t], limbs, width, lowering.parameters.split);
+            let split = lowering.parameters.split;
+            karatsuba::product(b, [r, a, other, t], limbs, split, &mut leaf(width, split));
         }
         Extent::Unrolled(unroll) => {
             let n = product.n;
@@ -192,6 +221,20 @@ pub(super) fn product(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virt
 /// Limbs of a block when the spec says nothing: with them, the two high halves in flight, the multiplier, three pointers and a
 /// counter, all fifteen registers are in use.
 const WIDTH: u32 = 8;
+
+/// How products of a fixed number of limbs are made: a single one in its place, more than one by a subroutine if the blocks have the
+/// registers of one.
+pub(super) fn leaf(width: u32, split: u32) -> impl FnMut(&mut Builder, [&Limbs; 3], u32) {
+    let mut body: Option<(u32, Body)> = None;
+    move |b, limbs, n| {
+        if split == 0 || width != WIDTH {
+            return unrolled(b, limbs, n, n, width);
+        }
+        let (size, body) = body.get_or_insert_with(|| (n, Body::new(b, limbs[0], n)));
+        assert_eq!(*size, n, "all are halved equally often");
+        body.call(b, limbs);
+    }
+}
 
 /// r := a b for `columns` limbs of a and `rows` limbs of b, every row unrolled.
 pub(super) fn unrolled(b: &mut Builder, arguments: [&Limbs; 3], columns: u32, rows: u32, width: u32) {

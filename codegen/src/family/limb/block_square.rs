@@ -28,11 +28,12 @@ pub(super) fn square(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtu
 /// Limbs whose products stay in registers, as far as these go.
 const WIDTH: u32 = 8;
 
-fn unrolled(b: &mut Builder, [r, a, t]: [&Limbs; 3], n: u32, split: u32) {
+/// r := a^2 for n limbs: by halves `split` times, then in registers.
+pub(super) fn unrolled(b: &mut Builder, [r, a, t]: [&Limbs; 3], n: u32, split: u32) {
     if split > 0 && n.is_multiple_of(2) && n >= 4 {
         // One difference and its square leave a quarter of the scratch: enough for halves that are not split again.
         let rest = t.at_limb(n / 2);
-        return karatsuba::square(b, [r, a, t], n, |b, r, a| unrolled(b, [r, a, &rest], n / 2, 0));
+        return karatsuba::square(b, [r, a, t], n, &mut |b, [r, a, _]| unrolled(b, [r, a, &rest], n / 2, 0));
     }
     if n <= WIDTH || n == 2 * WIDTH {
         return direct(b, r, a, n);

@@ -5,22 +5,24 @@
 //! (2h limbs).
 
 use super::Limbs;
-use super::block::{self, Body};
 use crate::ir::Builder;
 use crate::ir::typed::Gpr;
 
 /// Limbs that are in registers at once.
 const CHUNK: u32 = 8;
 
-/// r := a b for n limbs: halved `split` times as long as n is even, then by blocks of `width` limbs.
-pub(super) fn product(b: &mut Builder, limbs: [&Limbs; 4], n: u32, width: u32, split: u32) {
+/// r := a b for a number of limbs.
+pub(super) type Leaf<'l> = dyn FnMut(&mut Builder, [&Limbs; 3], u32) + 'l;
+
+/// r := a b for n limbs: halved `split` times as long as n is even, then by `leaf`.
+pub(super) fn product(b: &mut Builder, limbs: [&Limbs; 4], n: u32, split: u32, leaf: &mut Leaf<'_>) {
     let [r, x, y, t] = limbs;
     if split == 0 || !n.is_multiple_of(2) || n < 4 {
-        return block::unrolled(b, [r, x, y], n, n, width);
+        return leaf(b, [r, x, y], n);
     }
     let h = n / 2;
-    // A product of halves needs scratch of its own when it is halved again; that of the differences is free by then only for
-    // the last two, so the first one is not halved.
+    // A product of halves needs scratch of its own when it is halved again: for the first nothing is in r yet, and the other two
+    // find the differences used up.
     let differences = [t.at_limb(0), t.at_limb(h)];
     let between = t.at_limb(n);
     let signs = [size(b, x, &differences[0], h), size(b, y, &differences[1], h)];
@@ -30,29 +32,26 @@ pub(super) fn product(b: &mut Builder, limbs: [&Limbs; 4], n: u32, width: u32, s
     b.xor(same, signs[1]);
     b.not(same);
     let upper = [&r.at_limb(n), &x.at_limb(h), &y.at_limb(h)];
-    if split == 1 && width == 8 {
-        let body = Body::new(b, r, h);
-        body.call(b, [&between, &differences[0], &differences[1]]);
-        body.call(b, [r, x, y]);
-        body.call(b, upper);
-    } else {
-        product(b, [&between, &differences[0], &differences[1], t], h, width, 0);
-        product(b, [r, x, y, t], h, width, split - 1);
-        let [r, x, y] = upper;
-        product(b, [r, x, y, t], h, width, split - 1);
-    }
+    product(b, [&between, &differences[0], &differences[1], r], h, split - 1, leaf);
+    product(b, [r, x, y, t], h, split - 1, leaf);
+    product(b, [upper[0], upper[1], upper[2], t], h, split - 1, leaf);
     let carry = halves(b, r, t, n);
     middle(b, r, t, &between, n, Sign::Of(same), carry);
 }
 
-/// r := a^2 for n limbs, with `square` for the halves.
-pub(super) fn square(b: &mut Builder, [r, x, t]: [&Limbs; 3], n: u32, square: impl Fn(&mut Builder, &Limbs, &Limbs)) {
+/// r := a^2 for n limbs, with `square` for the halves: r, a and n limbs of scratch.
+pub(super) fn square(
+    b: &mut Builder,
+    [r, x, t]: [&Limbs; 3],
+    n: u32,
+    square: &mut dyn FnMut(&mut Builder, [&Limbs; 3]),
+) {
     let h = n / 2;
     let between = t.at_limb(n);
     size(b, x, t, h);
-    square(b, &between, t);
-    square(b, r, x);
-    square(b, &r.at_limb(n), &x.at_limb(h));
+    square(b, [&between, t, r]);
+    square(b, [r, x, t]);
+    square(b, [&r.at_limb(n), &x.at_limb(h), t]);
     let carry = halves(b, r, t, n);
     middle(b, r, t, &between, n, Sign::Minus, carry);
 }

@@ -15,7 +15,6 @@ mod propagate;
 mod scale;
 mod square;
 mod sum;
-
 mod wide;
 mod words;
 mod xmm;
@@ -66,6 +65,8 @@ macro_rules! contract {
         }
     };
 }
+
+pub mod montgomery;
 
 /// The contracts of this family.
 #[rustfmt::skip]

@@ -8,7 +8,7 @@ use super::Limbs;
 use super::scale::{Combine, Row, Scale, walk};
 use super::square::Squares;
 use crate::family::walk::{Carry, Cut};
-use crate::family::{Contract, Extent, Lowering};
+use crate::family::{Contract, Extent, Lowering, Parameters};
 use crate::ir::typed::Gpr;
 use crate::ir::{Builder, Func, Virtual};
 
@@ -63,11 +63,18 @@ pub(super) fn row<S: Scale>(b: &mut Builder, state: &S, cut: &Cut, (r, a): (&Lim
 pub(super) fn by_rows<S: Scale>(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtual> {
     let mut builder = Builder::new(lowering.name, contract.limb_bits);
     let b = &mut builder;
-    let Product { r, a, b: other, n, max, parts, .. } = Product::declare(b, contract, lowering, S::BITS, false);
-    match lowering.parameters.extent {
+    let product = Product::declare(b, contract, lowering, S::BITS, false);
+    rows::<S>(b, &lowering.parameters, product);
+    builder.finish(None, lowering.parameters.exact().map(u64::from))
+}
+
+/// As [`by_rows`], inside a function: the pointers r and b walk, and n stays.
+pub(super) fn rows<S: Scale>(b: &mut Builder, parameters: &Parameters, product: Product) {
+    let Product { r, a, b: other, n, max, parts, .. } = product;
+    match parameters.extent {
         Extent::Exact(limbs) => {
             let limbs = limbs * parts;
-            let state = S::new(b, &lowering.parameters);
+            let state = S::new(b, parameters);
             for i in 0..limbs {
                 state.begin_at(b, other.limb(b, i));
                 let combine = if i == 0 { Combine::Set } else { Combine::Add };
@@ -80,7 +87,7 @@ pub(super) fn by_rows<S: Scale>(contract: &Contract, lowering: &Lowering<'_>) ->
         Extent::Unrolled(unroll) => {
             b.when_nonzero(n, |b| {
                 let cut = Cut::kept(b, n, max, unroll);
-                let state = S::new(b, &lowering.parameters);
+                let state = S::new(b, parameters);
                 state.begin_at(b, other.limb(b, 0));
                 row(b, &state, &cut, (&r, &a), Combine::Set);
                 let rows = b.gpr();
@@ -99,18 +106,24 @@ pub(super) fn by_rows<S: Scale>(contract: &Contract, lowering: &Lowering<'_>) ->
         }
         Extent::Whole | Extent::Blocks(_) => unreachable!("a product has a count"),
     }
-    builder.finish(None, lowering.parameters.exact().map(u64::from))
 }
 
 /// r := a^2 by rows: the products of each limb with those above it; then doubled, with the squares.
 pub(super) fn square_by_rows<S: Scale, Q: Squares>(contract: &Contract, lowering: &Lowering<'_>) -> Func<Virtual> {
     let mut builder = Builder::new(lowering.name, contract.limb_bits);
     let b = &mut builder;
-    let Product { r, a, n, max, parts, .. } = Product::declare(b, contract, lowering, S::BITS, true);
-    match lowering.parameters.extent {
+    let product = Product::declare(b, contract, lowering, S::BITS, true);
+    square_rows::<S, Q>(b, &lowering.parameters, product);
+    builder.finish(None, lowering.parameters.exact().map(u64::from))
+}
+
+/// As [`square_by_rows`], inside a function: the pointers r and a walk, and n is used up.
+pub(super) fn square_rows<S: Scale, Q: Squares>(b: &mut Builder, parameters: &Parameters, product: Product) {
+    let Product { r, a, n, max, parts, .. } = product;
+    match parameters.extent {
         Extent::Exact(limbs) => {
             let limbs = limbs * parts;
-            let state = S::new(b, &lowering.parameters);
+            let state = S::new(b, parameters);
             // Row i starts at r[2i + 1]; its carry goes to r[i + limbs], which no row before it has reached.
             for i in 0..limbs - 1 {
                 state.begin_at(b, a.limb(b, i));
@@ -127,7 +140,7 @@ pub(super) fn square_by_rows<S: Scale, Q: Squares>(contract: &Contract, lowering
         }
         Extent::Unrolled(unroll) => {
             b.when_nonzero(n, |b| {
-                let state = S::new(b, &lowering.parameters);
+                let state = S::new(b, parameters);
                 state.store_zero(b, r.limb(b, 0));
                 let (low, factor) = (r.copy(b), a.copy(b));
                 b.note("rows: n - 1, n - 2, ... limbs");
@@ -170,7 +183,6 @@ pub(super) fn square_by_rows<S: Scale, Q: Squares>(contract: &Contract, lowering
         }
         Extent::Whole | Extent::Blocks(_) => unreachable!("a square has a count"),
     }
-    builder.finish(None, lowering.parameters.exact().map(u64::from))
 }
 
 /// Limbs of a trip of the doubling, at most.

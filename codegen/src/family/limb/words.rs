@@ -34,8 +34,14 @@ pub(super) trait Words {
     fn add_double(b: &mut Builder, x: [Self::Word; 2], y: [Self::Word; 2]) -> [Self::Word; 2];
     /// The quotient and the remainder of hi B + lo by d > hi, all public: the time depends on them.
     fn divide(b: &mut Builder, hi: Self::Word, lo: Self::Word, d: Self::Word) -> [Self::Word; 2];
+    /// x if the mask is B - 1, y if it is 0.
+    fn select(b: &mut Builder, mask: Self::Word, x: Self::Word, y: Self::Word) -> Self::Word;
+    /// Loads a limb.
+    fn load(b: &mut Builder, from: Place) -> Self::Word;
     /// Stores a limb.
     fn store(b: &mut Builder, to: Place, x: Self::Word);
+    /// What such a register holds.
+    fn held(register: VReg) -> Self::Word;
     /// The register that is returned.
     fn returned(x: Self::Word) -> VReg;
 }
@@ -95,8 +101,19 @@ impl Words for Portable {
         b.p_div_wide(quotient, remainder, hi, lo, d);
         [quotient, remainder]
     }
+    fn select(b: &mut Builder, mask: Val, x: Val, y: Val) -> Val {
+        let different = Self::binary(b, |b, out| b.p_xor(out, x, y));
+        let wanted = Self::and(b, different, mask);
+        Self::binary(b, |b, out| b.p_xor(out, y, wanted))
+    }
+    fn load(b: &mut Builder, from: Place) -> Val {
+        Self::binary(b, |b, out| b.p_load(out, from))
+    }
     fn store(b: &mut Builder, to: Place, x: Val) {
         b.p_store(to, x);
+    }
+    fn held(register: VReg) -> Val {
+        Val(register)
     }
     fn returned(x: Val) -> VReg {
         x.0
@@ -143,6 +160,15 @@ fn on_copy(b: &mut Builder, x: Gpr, operation: impl FnOnce(&mut Builder, Gpr)) -
     let out = copy(b, x);
     operation(b, out);
     out
+}
+
+/// x if the mask is all ones, y if it is 0.
+fn select(b: &mut Builder, mask: Gpr, x: Gpr, y: Gpr) -> Gpr {
+    on_copy(b, x, |b, out| {
+        b.xor(out, y);
+        b.and(out, mask);
+        b.xor(out, y);
+    })
 }
 
 /// -1 if CF, else 0.
@@ -197,8 +223,19 @@ impl<W: Wide> Words for W {
         b.div(d, rax, rdx);
         [copy(b, rax), copy(b, rdx)]
     }
+    fn select(b: &mut Builder, mask: Gpr, x: Gpr, y: Gpr) -> Gpr {
+        select(b, mask, x, y)
+    }
+    fn load(b: &mut Builder, from: Place) -> Gpr {
+        let out = b.gpr();
+        b.load(out, from);
+        out
+    }
     fn store(b: &mut Builder, to: Place, x: Gpr) {
         b.store(to, x);
+    }
+    fn held(register: VReg) -> Gpr {
+        Gpr(register)
     }
     fn returned(x: Gpr) -> VReg {
         x.0
@@ -279,8 +316,19 @@ impl Words for Narrow {
         b.div(d, rax, rdx);
         [copy(b, rax), copy(b, rdx)]
     }
+    fn select(b: &mut Builder, mask: Gpr, x: Gpr, y: Gpr) -> Gpr {
+        select(b, mask, x, y)
+    }
+    fn load(b: &mut Builder, from: Place) -> Gpr {
+        let out = b.gpr();
+        b.load32(out, from);
+        out
+    }
     fn store(b: &mut Builder, to: Place, x: Gpr) {
         b.store32(to, x);
+    }
+    fn held(register: VReg) -> Gpr {
+        Gpr(register)
     }
     fn returned(x: Gpr) -> VReg {
         x.0

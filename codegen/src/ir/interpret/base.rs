@@ -20,6 +20,11 @@ pub(super) fn execute(op: Base, cx: &mut Context<'_, '_>) -> Result<(), Fault> {
             cx.set(0, value)
         }
         Base::Pool => cx.set(0, POOL),
+        Base::Cmovb => {
+            let (old, new) = (cx.get(0)?, cx.get(1)?);
+            let taken = cx.flag(Flag::Carry)?;
+            cx.set(0, if taken { new } else { old })
+        }
         Base::Bswap => {
             let value = cx.get(0)?;
             cx.set(0, value.swap_bytes())

@@ -222,6 +222,10 @@ impl Machine {
                     let value = read(self, 0).wrapping_mul(read(self, 1));
                     self.write(inst, 0, value);
                 }
+                Base::Cmovb => {
+                    let value = read(self, if self.carry { 1 } else { 0 });
+                    self.write(inst, 0, value);
+                }
                 Base::Div | Base::Pool | Base::Bswap | Base::Bswap32 | Base::Rol | Base::Ror => {
                     panic!("not in the test programs")
                 }
