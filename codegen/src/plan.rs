@@ -408,7 +408,9 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
         let shape = match &argument.kind {
             ArgumentKind::Limbs { length } => match role.shape {
                 // The same sum, in whatever order it was written.
-                Shape::Limbs { length: wanted, .. } if same_length(&length.to_string(), wanted) => {
+                Shape::Limbs { length: wanted, .. }
+                    if same_length(&length.to_string(), &family::written(&kernel.kernel, wanted)) =>
+                {
                     Shape::Limbs { access: argument.access, length: wanted }
                 }
                 _ => return Err(index),
@@ -425,7 +427,9 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
             },
             ArgumentKind::Count { .. } => Shape::Count,
             ArgumentKind::Limb => match role.shape {
-                Shape::Limb { domain } if argument.domain.to_string() == domain => role.shape,
+                Shape::Limb { domain } if argument.domain.to_string() == family::written(&kernel.kernel, domain) => {
+                    role.shape
+                }
                 _ => return Err(index),
             },
         };
@@ -470,7 +474,7 @@ pub struct NotTheContract {
 
 impl fmt::Display for NotTheContract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let roles: Vec<String> = self.contract.roles.iter().map(|role| describe(role, self.cipher.as_ref())).collect();
+        let roles: Vec<String> = self.contract.roles.iter().map(|role| describe(&self.kernel, role, self.cipher.as_ref())).collect();
         let returns = if self.contract.returns { "returns a limb" } else { "returns nothing" };
         write!(f, "the arguments of {} are, in this order: {}; it {returns}", self.kernel, roles.join(", "))
     }
@@ -478,7 +482,7 @@ impl fmt::Display for NotTheContract {
 
 impl std::error::Error for NotTheContract {}
 
-fn describe(role: &Role, cipher: Option<&Cipher>) -> String {
+fn describe(kernel: &str, role: &Role, cipher: Option<&Cipher>) -> String {
     let access = |access| match access {
         Access::In => "in",
         Access::Out => "out",
@@ -486,7 +490,9 @@ fn describe(role: &Role, cipher: Option<&Cipher>) -> String {
         Access::Scratch => "scratch",
     };
     let what = match role.shape {
-        Shape::Limbs { access: how, length } => format!("{length} limbs, {}", access(how)),
+        Shape::Limbs { access: how, length } => {
+            format!("{} limbs, {}", family::written(kernel, length), access(how))
+        }
         Shape::Bytes { access: how, length, align, domain } => {
             let align = if align == 1 { String::new() } else { format!(", aligned to {align}") };
             let domain = if domain == "any" { String::new() } else { format!(", {domain}") };
@@ -495,7 +501,7 @@ fn describe(role: &Role, cipher: Option<&Cipher>) -> String {
         }
         Shape::Count => "count".into(),
         Shape::Limb { domain: "any" } => "limb".into(),
-        Shape::Limb { domain } => format!("limb, {domain}"),
+        Shape::Limb { domain } => format!("limb, {}", family::written(kernel, domain)),
     };
     format!("{} ({what})", role.name)
 }

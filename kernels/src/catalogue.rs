@@ -105,6 +105,8 @@ pub enum Domain {
     Below(usize),
     /// `floor((B^2 - 1) / d) - B`, where B = 2^bits and d is the other, which is normalised.
     ReciprocalOf(usize),
+    /// The number of one of so many entries, as a rule; any other is allowed, and is the number of none.
+    EntryOf(u64),
     /// Bytes: round keys as `slice_keys` makes them.
     SlicedRoundKeys,
 }

@@ -4,6 +4,7 @@
 //! Numbers are least significant limb first, and B is 2^bits. Counts are the lengths of slices.
 
 pub mod aes;
+pub mod table;
 
 macro_rules! references {
     ($limb:ty, $wide:ty, $mul:ident $mul_add:ident $mul_sub:ident $mul_add_prop:ident $sqr_add_prop:ident $add:ident

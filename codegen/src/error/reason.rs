@@ -356,7 +356,7 @@ impl fmt::Display for Reason {
                 write!(f, "limbs must be a count or a sum such as `2n`, `n + more` or `8`, got `{got}`")
             }
             Reason::BadDomain { got } => {
-                write!(f, "domain must be `normalised`, `below d` or `reciprocal of d` with a limb `d`, got `{got}`")
+                write!(f, "domain must be `normalised`, `entry of 32`, `below d` or `reciprocal of d` with a limb `d`, got `{got}`")
             }
             Reason::BadDomainOfBytes { got } => {
                 write!(f, "domain of bytes must be `sliced round keys` or absent, got `{got}`")

@@ -512,13 +512,14 @@ fn parse_length(text: &str) -> Option<Length> {
     Some(length)
 }
 
-/// `normalised`, `below d`, `reciprocal of d`, `sliced round keys`.
+/// `normalised`, `below d`, `reciprocal of d`, `entry of 32`, `sliced round keys`.
 fn parse_domain(text: &str) -> Option<Domain> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
         ["normalised"] => Some(Domain::Normalised),
         ["below", other] if is_name(other) => Some(Domain::Below((*other).to_owned())),
         ["reciprocal", "of", other] if is_name(other) => Some(Domain::ReciprocalOf((*other).to_owned())),
+        ["entry", "of", entries] => entries.parse::<u16>().ok().filter(|entries| *entries > 0).map(|n| Domain::EntryOf(n.into())),
         ["sliced", "round", "keys"] => Some(Domain::SlicedRoundKeys),
         _ => None,
     }

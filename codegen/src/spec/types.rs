@@ -167,6 +167,8 @@ pub enum Domain {
     Below(String),
     /// `floor((B^2 - 1) / d) - B`, where B = 2^bits and d is the normalised limb of this name.
     ReciprocalOf(String),
+    /// The number of one of so many entries, as a rule; any other is the number of none.
+    EntryOf(u32),
     /// Bytes: round keys in the form that bitsliced kernels read.
     SlicedRoundKeys,
 }
@@ -175,7 +177,7 @@ impl Domain {
     /// The limb that it speaks of.
     pub fn of(&self) -> Option<&str> {
         match self {
-            Domain::Any | Domain::Normalised | Domain::SlicedRoundKeys => None,
+            Domain::Any | Domain::Normalised | Domain::EntryOf(_) | Domain::SlicedRoundKeys => None,
             Domain::Below(other) | Domain::ReciprocalOf(other) => Some(other),
         }
     }
@@ -188,6 +190,7 @@ impl fmt::Display for Domain {
             Domain::Normalised => f.write_str("normalised"),
             Domain::Below(other) => write!(f, "below {other}"),
             Domain::ReciprocalOf(other) => write!(f, "reciprocal of {other}"),
+            Domain::EntryOf(entries) => write!(f, "entry of {entries}"),
             Domain::SlicedRoundKeys => f.write_str("sliced round keys"),
         }
     }

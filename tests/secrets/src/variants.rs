@@ -161,6 +161,7 @@ fn integers(arguments: &[Argument], n: u64) -> Vec<u64> {
         values[index] = match argument.domain {
             // The top bit of the value above is set.
             Domain::Any | Domain::Normalised | Domain::SlicedRoundKeys => values[index],
+            Domain::EntryOf(entries) => values[index] % entries,
             Domain::Below(other) => values[other] / 3,
             Domain::ReciprocalOf(other) => {
                 let square = u128::MAX >> (128 - 2 * bits);

@@ -34,6 +34,7 @@ fn contract(kernel: &Kernel, limb_bits: u32) -> String {
                     Domain::Normalised => "normalised".to_owned(),
                     Domain::Below(other) => format!("below {}", name(other)),
                     Domain::ReciprocalOf(other) => format!("reciprocal of {}", name(other)),
+                    Domain::EntryOf(entries) => format!("entry of {entries}"),
                     Domain::SlicedRoundKeys => "sliced round keys".to_owned(),
                 }
             }
