@@ -65,7 +65,7 @@ impl Lanes for Portable {
     fn block(unit: u32) -> u32 {
         match unit {
             1 => 1,
-            4 => 4,
+            4 => 2,
             _ => 8,
         }
     }
