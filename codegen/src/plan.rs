@@ -216,7 +216,11 @@ pub fn plans_up_to(specs: &Specs, limit: usize) -> Result<Vec<Plan<'_>>, Problem
     for kernel in &specs.kernels {
         let Some(contract) = family::contract(kernel) else {
             let word = Shown::new(&kernel.kernel);
-            let reason = Reason::UnknownWord { noun: Noun::Kernel, word, context: String::new() };
+            let reason = Reason::UnknownWord {
+                noun: Noun::Kernel,
+                word,
+                context: family::made_up_of(&kernel.kernel).to_owned(),
+            };
             problems.push(kernel.problem(kernel.kernel.span.clone(), reason, None));
             continue;
         };
@@ -474,7 +478,8 @@ pub struct NotTheContract {
 
 impl fmt::Display for NotTheContract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let roles: Vec<String> = self.contract.roles.iter().map(|role| describe(&self.kernel, role, self.cipher.as_ref())).collect();
+        let roles: Vec<String> =
+            self.contract.roles.iter().map(|role| describe(&self.kernel, role, self.cipher.as_ref())).collect();
         let returns = if self.contract.returns { "returns a limb" } else { "returns nothing" };
         write!(f, "the arguments of {} are, in this order: {}; it {returns}", self.kernel, roles.join(", "))
     }

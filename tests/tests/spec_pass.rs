@@ -46,7 +46,8 @@ fn every_shipped_spec_parses() {
         assert!(known, "{name}");
         assert_eq!(kernel.hash.len(), 16, "{}", kernel.file);
     }
-    let listed = |kernel: &&kiln_codegen::spec::KernelSpec| kernel.cipher.is_none() && !kernel.kernel.starts_with("table.");
+    let listed =
+        |kernel: &&kiln_codegen::spec::KernelSpec| kernel.cipher.is_none() && !kernel.kernel.starts_with("table.");
     let unkeyed = specs.kernels.iter().filter(listed).count();
     assert_eq!(unkeyed, words().kernels.len(), "each kernel of the vocabulary has a spec");
     let cpus: Vec<&str> = specs.cpus.iter().map(|cpu| cpu.name.as_str()).collect();

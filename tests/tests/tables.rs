@@ -203,11 +203,8 @@ fn an_index_in_an_address_is_refused() {
             let entry = VReg { index: func.vregs - 1, class: RegClass::Gpr, pin: None };
             let [table, index] = [1, 3].map(|argument: usize| func.parameters[argument].reg);
             let place = Mem { space: Space::Argument(1), base: table, index: Some((index, 8)), disp: 0 };
-            let load = Inst {
-                op: Op::Base(Base::Load),
-                operands: vec![Operand::Reg(entry), Operand::Mem(place)],
-                note: None,
-            };
+            let load =
+                Inst { op: Op::Base(Base::Load), operands: vec![Operand::Reg(entry), Operand::Mem(place)], note: None };
             func.body.insert(0, Node::Block(vec![load]));
             let rules: Vec<Rule> = check(&func).expect_err("it leaks").into_iter().map(|leak| leak.rule).collect();
             assert!(matches!(rules[..], [Rule::Index(_)]), "{}: {rules:?}", compiled.plan.name);

@@ -185,7 +185,9 @@ impl Contract {
 /// The contract of a spec's kernel.
 pub fn contract(kernel: &KernelSpec) -> Option<&'static Contract> {
     match &kernel.cipher {
-        None => contracts().find(|contract| contract.kernel == kernel.kernel.value).or_else(|| table::contract(&kernel.kernel)),
+        None => contracts()
+            .find(|contract| contract.kernel == kernel.kernel.value)
+            .or_else(|| table::contract(&kernel.kernel)),
         Some(cipher) => aes::contract(&kernel.kernel, cipher),
     }
 }
@@ -208,6 +210,11 @@ pub fn contracts() -> impl Iterator<Item = &'static Contract> {
 pub fn stems() -> &'static [&'static str] {
     static STEMS: OnceLock<Vec<&'static str>> = OnceLock::new();
     STEMS.get_or_init(|| aes::STEMS.iter().copied().chain([table::STEM]).collect())
+}
+
+/// What is in the name of a kernel of this kind that specs make up, where not any will do.
+pub fn made_up_of(kernel: &str) -> &'static str {
+    if kernel.starts_with(table::STEM) { table::NAMES } else { "" }
 }
 
 /// A length or a domain as the spec of this kernel writes it: with the number of a table's entries, which is in its name.

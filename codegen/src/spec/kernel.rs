@@ -519,7 +519,9 @@ fn parse_domain(text: &str) -> Option<Domain> {
         ["normalised"] => Some(Domain::Normalised),
         ["below", other] if is_name(other) => Some(Domain::Below((*other).to_owned())),
         ["reciprocal", "of", other] if is_name(other) => Some(Domain::ReciprocalOf((*other).to_owned())),
-        ["entry", "of", entries] => entries.parse::<u16>().ok().filter(|entries| *entries > 0).map(|n| Domain::EntryOf(n.into())),
+        ["entry", "of", entries] => {
+            entries.parse::<u16>().ok().filter(|entries| *entries > 0).map(|n| Domain::EntryOf(n.into()))
+        }
         ["sliced", "round", "keys"] => Some(Domain::SlicedRoundKeys),
         _ => None,
     }

@@ -27,6 +27,10 @@ use vector::{Avx2, Search, Sse2};
 /// (`table.read_word64_x32`).
 pub const STEM: &str = "table.";
 
+/// What such a name is.
+pub const NAMES: &str = "of tables: `table.store_` or `table.read_`, then `byte`, `word32`, `word64` or `vector`, then `_x` and the number of \
+    entries, of which a row of bytes, dwords or limbs is a multiple of 32 bytes (at most 96 of bytes, or 1024)";
+
 /// Bytes of a vector.
 const VECTOR: u32 = 32;
 /// Bytes of a limb.

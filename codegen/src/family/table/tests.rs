@@ -60,8 +60,7 @@ fn check(compiled: &Compiled<'_>, layout: &str, entries: usize, n: usize) {
             Argument::Integer(n as u64),
             Argument::Integer(index),
         ];
-        let wanted =
-            if index < entries as u64 { entry(index as usize).to_vec() } else { vec![0; 8 * n] };
+        let wanted = if index < entries as u64 { entry(index as usize).to_vec() } else { vec![0; 8 * n] };
         for (form, outcome) in call(compiled, &arguments).into_iter().enumerate() {
             assert!(outcome.memories[0] == wanted, "{name}: entry {index} of {n} limbs");
             let trace = outcome.trace.expect("asked for");
