@@ -216,7 +216,11 @@ pub fn plans_up_to(specs: &Specs, limit: usize) -> Result<Vec<Plan<'_>>, Problem
     for kernel in &specs.kernels {
         let Some(contract) = family::contract(kernel) else {
             let word = Shown::new(&kernel.kernel);
-            let reason = Reason::UnknownWord { noun: Noun::Kernel, word, context: String::new() };
+            let reason = Reason::UnknownWord {
+                noun: Noun::Kernel,
+                word,
+                context: family::made_up_of(&kernel.kernel).to_owned(),
+            };
             problems.push(kernel.problem(kernel.kernel.span.clone(), reason, None));
             continue;
         };
@@ -409,7 +413,8 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
             ArgumentKind::Limbs { length } => match role.shape {
                 // The same sum, in whatever order it was written.
                 Shape::Limbs { length: wanted, domain, .. }
-                    if same_length(&length.to_string(), wanted) && argument.domain.to_string() == domain =>
+                    if same_length(&length.to_string(), &family::written(&kernel.kernel, wanted))
+                        && argument.domain.to_string() == domain =>
                 {
                     Shape::Limbs { access: argument.access, length: wanted, domain }
                 }
@@ -427,7 +432,9 @@ fn facts(kernel: &KernelSpec, contract: &Contract) -> Result<Vec<Fact>, usize> {
             },
             ArgumentKind::Count { .. } => Shape::Count,
             ArgumentKind::Limb => match role.shape {
-                Shape::Limb { domain } if argument.domain.to_string() == domain => role.shape,
+                Shape::Limb { domain } if argument.domain.to_string() == family::written(&kernel.kernel, domain) => {
+                    role.shape
+                }
                 _ => return Err(index),
             },
         };
@@ -472,7 +479,8 @@ pub struct NotTheContract {
 
 impl fmt::Display for NotTheContract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let roles: Vec<String> = self.contract.roles.iter().map(|role| describe(role, self.cipher.as_ref())).collect();
+        let roles: Vec<String> =
+            self.contract.roles.iter().map(|role| describe(&self.kernel, role, self.cipher.as_ref())).collect();
         let returns = if self.contract.returns { "returns a limb" } else { "returns nothing" };
         write!(f, "the arguments of {} are, in this order: {}; it {returns}", self.kernel, roles.join(", "))
     }
@@ -480,7 +488,7 @@ impl fmt::Display for NotTheContract {
 
 impl std::error::Error for NotTheContract {}
 
-fn describe(role: &Role, cipher: Option<&Cipher>) -> String {
+fn describe(kernel: &str, role: &Role, cipher: Option<&Cipher>) -> String {
     let access = |access| match access {
         Access::In => "in",
         Access::Out => "out",
@@ -490,7 +498,7 @@ fn describe(role: &Role, cipher: Option<&Cipher>) -> String {
     let what = match role.shape {
         Shape::Limbs { access: how, length, domain } => {
             let domain = if domain == "any" { String::new() } else { format!(", {domain}") };
-            format!("{length} limbs, {}{domain}", access(how))
+            format!("{} limbs, {}{domain}", family::written(kernel, length), access(how))
         }
         Shape::Bytes { access: how, length, align, domain } => {
             let align = if align == 1 { String::new() } else { format!(", aligned to {align}") };
@@ -500,7 +508,7 @@ fn describe(role: &Role, cipher: Option<&Cipher>) -> String {
         }
         Shape::Count => "count".into(),
         Shape::Limb { domain: "any" } => "limb".into(),
-        Shape::Limb { domain } => format!("limb, {domain}"),
+        Shape::Limb { domain } => format!("limb, {}", family::written(kernel, domain)),
     };
     format!("{} ({what})", role.name)
 }

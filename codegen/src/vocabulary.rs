@@ -12,7 +12,7 @@ pub fn vocabulary<'a>(cpus: &'a [&'a str]) -> Vocabulary<'a> {
     Vocabulary {
         features: FEATURES.get_or_init(|| isa::feature::Feature::ALL.iter().map(|feature| feature.name()).collect()),
         kernels: KERNELS.get_or_init(|| family::contracts().map(|contract| contract.kernel).collect()),
-        stems: family::aes::STEMS,
+        stems: family::stems(),
         is_keyed: family::aes::is_keyed,
         strategies: |kernel| family::strategies(kernel).iter().map(|strategy| strategy.word).collect(),
         cost_keys: COST_KEYS.get_or_init(isa::cost_keys),

@@ -108,6 +108,8 @@ pub enum Domain {
     ReciprocalOf(usize),
     /// Limbs: -m^-1 mod B, and behind it the limbs of an odd m.
     MontgomeryModulus,
+    /// The number of one of so many entries, as a rule; any other is allowed, and is the number of none.
+    EntryOf(u64),
     /// Bytes: round keys as `slice_keys` makes them.
     SlicedRoundKeys,
 }

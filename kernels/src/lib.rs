@@ -12,7 +12,7 @@ pub mod reference;
 pub use kiln_macros::kernels;
 
 /// The catalogue of a family: its spec files, with every shipped CPU file.
-#[cfg(any(feature = "limb", feature = "mont", feature = "aes"))]
+#[cfg(any(feature = "limb", feature = "mont", feature = "aes", feature = "table"))]
 macro_rules! family {
     ($($spec:tt)*) => {
         kiln_macros::kernels! {
@@ -101,6 +101,25 @@ pub mod aes_sliced {
     }
 }
 
+/// Tables of which an entry is read without telling which.
+#[cfg(feature = "table")]
+pub mod table {
+    family! {
+        "../specs/kernels/table_read_byte_x32.toml",
+        "../specs/kernels/table_read_vector_x16.toml",
+        "../specs/kernels/table_read_vector_x32.toml",
+        "../specs/kernels/table_read_word32_x32.toml",
+        "../specs/kernels/table_read_word64_x16.toml",
+        "../specs/kernels/table_read_word64_x32.toml",
+        "../specs/kernels/table_store_byte_x32.toml",
+        "../specs/kernels/table_store_vector_x16.toml",
+        "../specs/kernels/table_store_vector_x32.toml",
+        "../specs/kernels/table_store_word32_x32.toml",
+        "../specs/kernels/table_store_word64_x16.toml",
+        "../specs/kernels/table_store_word64_x32.toml",
+    }
+}
+
 /// What every family that is compiled in brings, family by family.
 struct Family {
     kernels: &'static [&'static catalogue::Kernel],
@@ -123,6 +142,8 @@ static FAMILIES: &[Family] = &[
         cpus: aes_sliced::CPUS,
         preferences: aes_sliced::PREFERENCES,
     },
+    #[cfg(feature = "table")]
+    Family { kernels: table::KERNELS, specs: table::SPECS, cpus: table::CPUS, preferences: table::PREFERENCES },
 ];
 
 /// Every shipped kernel of every family that is compiled in.

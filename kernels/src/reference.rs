@@ -5,6 +5,7 @@
 
 pub mod aes;
 pub mod mont;
+pub mod table;
 
 macro_rules! references {
     ($limb:ty, $wide:ty, $mul:ident $mul_add:ident $mul_sub:ident $mul_add_prop:ident $sqr_add_prop:ident $add:ident

@@ -411,6 +411,7 @@ fn first_difference(spec: &KernelSpec, shipped: &Kernel) -> Option<usize> {
             Domain::Below(other) => Bounds::Below(name_at(other)),
             Domain::ReciprocalOf(other) => Bounds::ReciprocalOf(name_at(other)),
             Domain::MontgomeryModulus => Bounds::MontgomeryModulus,
+            Domain::EntryOf(entries) => Bounds::EntryOf(u32::try_from(entries).unwrap_or(u32::MAX)),
             Domain::SlicedRoundKeys => Bounds::SlicedRoundKeys,
         } == ours.domain;
         let name_of = |index: &usize| shipped.arguments.get(*index).map(|other| other.name);

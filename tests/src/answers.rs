@@ -1,8 +1,9 @@
-//! The right result of every kernel: of those on limbs by big integers, of a cipher's by somebody else's rounds. Shares nothing
+//! The right result of every kernel: of those on limbs by big integers, of a cipher's by somebody else's rounds, of a table's by its layout. Shares nothing
 //! with the references of `kiln-kernels`.
 
 use crate::block_cipher;
 use crate::operands::{Operands, Results, limbs_of, mask};
+use crate::tables;
 use num_bigint::BigUint;
 
 /// The kernels on limbs whose right results are known here, behind `limb32.` and `limb64.`.
@@ -27,10 +28,13 @@ pub const MONTGOMERY: [&str; 3] = ["mul", "square", "reduce"];
 /// What a call must leave.
 ///
 /// # Panics
-/// When the kernel is not one of [`KERNELS`] or [`MONTGOMERY`] and not a cipher's.
+/// When the kernel is not one of [`KERNELS`] or [`MONTGOMERY`], and neither a cipher's nor a table's.
 pub fn expected(operands: &Operands) -> Results {
     if operands.kernel().cipher.is_some() {
         return block_cipher::expected(operands);
+    }
+    if operands.kernel().name.starts_with("table.") {
+        return tables::expected(operands);
     }
     let bits = operands.bits();
     let number = |name: &str| operands.number(name);

@@ -83,12 +83,12 @@ pub(crate) const OUTSIDE: Caught = Caught::Stops(|fault| matches!(fault, Stopped
 const X87: Caught = Caught::Native(|kind| matches!(kind, Kind::X87(..)));
 const REGISTER: Caught = Caught::Native(|kind| matches!(kind, Kind::Register(..)));
 
-/// All faults: of kernels on limbs and of ciphers.
+/// All faults: of kernels on limbs, of tables and of ciphers.
 pub fn all() -> impl Iterator<Item = &'static Fault> {
     FAULTS.iter().chain(cipher_faults::FAULTS)
 }
 
-/// The faults of kernels on limbs.
+/// The faults of kernels on limbs and of tables.
 pub const FAULTS: &[Fault] = &[
     Fault {
         what: "a carry between two turns of a loop is dropped",
@@ -436,6 +436,42 @@ pub const FAULTS: &[Fault] = &[
         made: Shape::Loop,
         edit: Edit::Bytes(swap_pops),
         caught: &[REGISTER],
+    },
+    Fault {
+        what: "the index of a table's entry cut to the bits that are compared",
+        kernel: "table.read_word64_x32",
+        strategy: "avx2",
+        made: Shape::Loop,
+        edit: Edit::Func(|func| replace(func, Which::First, |_, inst| is(inst, &[Base::Or]), |_| vec![])),
+        caught: &[Caught::Answer, WRONG],
+    },
+    Fault {
+        what: "the last entries of a table left out",
+        kernel: "table.read_vector_x32",
+        strategy: "sse2",
+        made: Shape::Loop,
+        edit: Edit::Func(|func| {
+            let turns = |old: &Inst<PReg>| match old.operands[1] {
+                Operand::Imm(turns) => vec![inst(Base::MovImm32, vec![old.operands[0], Operand::Imm(turns - 1)])],
+                Operand::Reg(_) | Operand::Mem(_) => vec![old.clone()],
+            };
+            replace(func, Which::Each, |_, inst| is(inst, &[Base::MovImm32]), turns)
+        }),
+        caught: &[Caught::Answer, WRONG],
+    },
+    Fault {
+        what: "a read of a table past its end",
+        kernel: "table.read_vector_x32",
+        strategy: "avx2",
+        made: Shape::Loop,
+        edit: Edit::Func(|func| {
+            let turns = |old: &Inst<PReg>| match old.operands[1] {
+                Operand::Imm(turns) => vec![inst(Base::MovImm32, vec![old.operands[0], Operand::Imm(turns + 1)])],
+                Operand::Reg(_) | Operand::Mem(_) => vec![old.clone()],
+            };
+            replace(func, Which::Each, |_, inst| is(inst, &[Base::MovImm32]), turns)
+        }),
+        caught: &[OUTSIDE, Caught::GuardPage],
     },
 ];
 

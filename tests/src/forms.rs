@@ -57,6 +57,11 @@ pub fn limb_kernels() -> impl Iterator<Item = &'static str> {
     kiln_kernels::kernels().filter(|kernel| kernel.cipher.is_none()).map(|kernel| kernel.name)
 }
 
+/// The names of the shipped kernels of tables.
+pub fn table_kernels() -> impl Iterator<Item = &'static str> {
+    kiln_kernels::kernels().map(|kernel| kernel.name).filter(|name| name.starts_with("table."))
+}
+
 /// The kernel of that name, shipped or made up.
 ///
 /// # Panics

@@ -39,6 +39,8 @@ pub mod skips;
 pub mod spec_cases;
 pub mod sweeps;
 #[forbid(unsafe_code)]
+pub mod tables;
+#[forbid(unsafe_code)]
 pub mod tools;
 pub mod trial;
 

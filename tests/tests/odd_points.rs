@@ -42,7 +42,7 @@ fn odd(name: &str, schedule: &str) -> SourceFile {
 fn check(schedule: &str) {
     let cpu = &native();
     let (mut variants, mut interpreted, mut natives) = (0, 0, 0);
-    for name in forms::limb_kernels() {
+    for name in forms::limb_kernels().chain(forms::table_kernels()) {
         let kernel = forms::kernel(name);
         let specs = Specs::parse(&[odd(name, schedule)], &words()).unwrap_or_else(|problems| panic!("{problems}"));
         for compiled in compile(&specs).unwrap_or_else(|problems| panic!("{problems}")) {

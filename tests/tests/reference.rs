@@ -1,4 +1,4 @@
-//! Is the plain reference of each kernel right, against big integers or somebody else's rounds, on what verification would draw?
+//! Is the plain reference of each kernel right, against big integers, somebody else's rounds or a layout's words, on what verification would draw?
 
 use kiln_kernels::catalogue::Kernel;
 use kiln_runtime::verify::{Depth, Lengths, Options, known};
@@ -43,9 +43,20 @@ fn each_reference_agrees_with_the_rounds_of_others() {
 }
 
 #[test]
-fn every_kernel_is_on_limbs_or_of_a_cipher() {
+fn each_reference_agrees_with_the_words_of_its_layout() {
+    let mut ran = 0;
+    for name in forms::table_kernels() {
+        ran += check(forms::kernel(name), 0x7265_6665);
+    }
+    println!("{ran} cases");
+    assert!(ran > 5_000);
+}
+
+#[test]
+fn every_kernel_is_on_limbs_of_a_cipher_or_of_a_table() {
     let of_ciphers = kiln_kernels::kernels().filter(|kernel| kernel.cipher.is_some()).count();
-    assert_eq!(forms::limb_kernels().count() + of_ciphers, kiln_kernels::kernels().count(), "none is left out");
+    let others = forms::limb_kernels().count() + forms::table_kernels().count();
+    assert_eq!(others + of_ciphers, kiln_kernels::kernels().count(), "none is left out");
 }
 
 #[test]

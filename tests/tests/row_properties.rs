@@ -16,7 +16,7 @@ const INTERPRETED: u64 = 14;
 #[test]
 fn the_interpreter_agrees_with_big_integers() {
     let mut ran = 0;
-    for name in forms::limb_kernels() {
+    for name in forms::limb_kernels().chain(forms::table_kernels()) {
         let kernel = forms::kernel(name);
         for compiled in forms::compiled().iter().filter(|compiled| compiled.plan.kernel.kernel.value == name) {
             let variant = &compiled.plan.name;

@@ -233,6 +233,15 @@ fn reference_call(kernel: &KernelSpec) -> (TokenStream, TokenStream) {
             let own = format_ident!("{operation}");
             return (quote!(::kiln_kernels::reference::mont::#own), TokenStream::new());
         }
+        if let Some(own) = kernel.kernel.strip_prefix(kiln_codegen::family::table::STEM) {
+            // One for all numbers of entries: a read finds it by the lengths.
+            let (own, entries) = own.rsplit_once("_x").unwrap_or((own, ""));
+            let stores = own.starts_with("store");
+            let entries = stores.then(|| entries.parse::<usize>().expect("the family knows it"));
+            let entries = entries.map_or(TokenStream::new(), |entries| quote!(#entries,));
+            let own = format_ident!("{own}");
+            return (quote!(::kiln_kernels::reference::table::#own), entries);
+        }
         let own = format_ident!("{}", symbol(&kernel.kernel));
         return (quote!(::kiln_kernels::reference::#own), TokenStream::new());
     };
@@ -298,6 +307,10 @@ fn argument_row(kernel: &KernelSpec, argument: &kiln_codegen::spec::Argument, bi
             quote!(ReciprocalOf(#other))
         }
         Domain::MontgomeryModulus => quote!(MontgomeryModulus),
+        Domain::EntryOf(entries) => {
+            let entries = u64::from(*entries);
+            quote!(EntryOf(#entries))
+        }
         Domain::SlicedRoundKeys => quote!(SlicedRoundKeys),
     };
     let (name, secret) = (&argument.name.value, argument.secret);

@@ -128,6 +128,7 @@ fn width(kind: Kind) -> Width {
 fn size(kind: Kind) -> &'static str {
     match kind.memory() {
         None => "",
+        Some(Width::W8) => "byte ptr ",
         Some(Width::W32) => "dword ptr ",
         Some(Width::W64) => "qword ptr ",
         Some(Width::W128) => "xmmword ptr ",

@@ -358,7 +358,7 @@ impl fmt::Display for Reason {
             Reason::BadDomain { got } => {
                 write!(
                     f,
-                    "domain must be `normalised`, `below d` or `reciprocal of d` with a limb `d`, `montgomery modulus` or `below m` \
+                    "domain must be `normalised`, `entry of 32`, `below d` or `reciprocal of d` with a limb `d`, `montgomery modulus` or `below m` \
                      with such an `m`, got `{got}`"
                 )
             }

@@ -2,10 +2,13 @@
 
 pub mod aes;
 pub mod limb;
+pub mod table;
 mod walk;
 
 use crate::ir::{Builder, Func, Length, ParameterKind, Virtual};
 use crate::spec::{Access, Cipher, KernelSpec, RoundKeys, Rounds, XorAt};
+use std::borrow::Cow;
+use std::sync::OnceLock;
 
 /// What an argument of a contract must be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -189,7 +192,9 @@ impl Contract {
 /// The contract of a spec's kernel.
 pub fn contract(kernel: &KernelSpec) -> Option<&'static Contract> {
     match &kernel.cipher {
-        None => contracts().find(|contract| contract.kernel == kernel.kernel.value),
+        None => contracts()
+            .find(|contract| contract.kernel == kernel.kernel.value)
+            .or_else(|| table::contract(&kernel.kernel)),
         Some(cipher) => aes::contract(&kernel.kernel, cipher),
     }
 }
@@ -197,12 +202,36 @@ pub fn contract(kernel: &KernelSpec) -> Option<&'static Contract> {
 /// The ways to compute the kernel with this name, as a file writes it.
 pub fn strategies(kernel: &str) -> &'static [Strategy] {
     let known = contracts().find(|contract| contract.kernel == kernel).map(|contract| contract.strategies);
+    if kernel.starts_with(table::STEM) {
+        return table::strategies(kernel);
+    }
     known.unwrap_or_else(|| aes::strategies(kernel))
 }
 
-/// Every contract whose kernel a spec can only name. Modes of block ciphers are made up by their specs.
+/// Every contract whose kernel a spec can only name. Modes of block ciphers and sizes of tables are made up by their specs.
 pub fn contracts() -> impl Iterator<Item = &'static Contract> {
     limb::CONTRACTS.iter().chain(limb::montgomery::CONTRACTS)
+}
+
+/// How the names of kernels begin that specs make up.
+pub fn stems() -> &'static [&'static str] {
+    static STEMS: OnceLock<Vec<&'static str>> = OnceLock::new();
+    STEMS.get_or_init(|| aes::STEMS.iter().copied().chain([table::STEM]).collect())
+}
+
+/// What is in the name of a kernel of this kind that specs make up, where not any will do.
+pub fn made_up_of(kernel: &str) -> &'static str {
+    if kernel.starts_with(table::STEM) { table::NAMES } else { "" }
+}
+
+/// A length or a domain as the spec of this kernel writes it: with the number of a table's entries, which is in its name.
+pub fn written<'t>(kernel: &str, text: &'t str) -> Cow<'t, str> {
+    match table::entries(kernel) {
+        Some(entries) => Cow::Owned(
+            text.replace("entries n", &format!("{entries}n")).replace("of entries", &format!("of {entries}")),
+        ),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// For which numbers of limbs a variant is made.

@@ -30,7 +30,7 @@ pub fn cancels(op: Op) -> bool {
     match op {
         Op::Base(op) => match op {
             Base::Sub | Base::Sbb | Base::Xor | Base::Xor32 => true,
-            Base::Mov | Base::Load | Base::Store | Base::MovImm | Base::Mov32 | Base::Load32 | Base::Store32
+            Base::Mov | Base::Load | Base::Store | Base::MovImm | Base::Mov32 | Base::Load32 | Base::Store32 | Base::Store8
             | Base::MovImm32 | Base::Lea | Base::Add | Base::AddMr | Base::AddRi | Base::Adc | Base::AdcMr | Base::AdcRi
             | Base::SubMr | Base::SubRi | Base::SbbMr | Base::SbbRi | Base::And | Base::AndRi | Base::Or | Base::Test | Base::TestRi | Base::Cmp
             | Base::Pool | Base::Cmovb | Base::Bswap | Base::Bswap32 | Base::Rol | Base::Ror | Base::CmpRi | Base::Inc | Base::Dec | Base::Neg | Base::Not | Base::Shl | Base::Shr | Base::Sar | Base::Mul

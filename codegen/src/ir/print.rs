@@ -181,6 +181,7 @@ where
             Operand::Imm(value) => write!(self.out, "{value}"),
             Operand::Mem(mem) => {
                 match width {
+                    Some(Width::W8) => write!(self.out, "byte ")?,
                     Some(Width::W32) => write!(self.out, "dword ")?,
                     Some(Width::W64) => write!(self.out, "qword ")?,
                     Some(Width::W128) => write!(self.out, "xmmword ")?,

@@ -65,11 +65,14 @@ impl Name {
             Name::Physical(reg) => reg.name(width),
             Name::Virtual(VReg { index, pin: Some(reg), .. }) => format!("v{index}:{}", reg.name(width)),
             Name::Virtual(VReg { index, class, pin: None }) => match (class, width) {
+                (RegClass::Gpr, Width::W8) => format!("v{index}:gpr8"),
                 (RegClass::Gpr, Width::W32) => format!("v{index}:gpr32"),
                 (RegClass::Gpr, Width::W64 | Width::W128 | Width::W256 | Width::Limb) => format!("v{index}:gpr"),
                 (RegClass::Mmx, _) => format!("v{index}:mmx"),
                 (RegClass::Xmm, Width::W256) => format!("v{index}:ymm"),
-                (RegClass::Xmm, Width::W32 | Width::W64 | Width::W128 | Width::Limb) => format!("v{index}:xmm"),
+                (RegClass::Xmm, Width::W8 | Width::W32 | Width::W64 | Width::W128 | Width::Limb) => {
+                    format!("v{index}:xmm")
+                }
                 (RegClass::Portable, _) => format!("v{index}:val"),
             },
         }

@@ -76,6 +76,8 @@ conversions! {
     core::primitive::i32 => Imm: value, Imm(value.into());
 }
 
+/// The low byte of a general register.
+pub type r8 = Gpr;
 /// A 32-bit view of a general register.
 pub type r32 = Gpr;
 /// A general register.
@@ -84,6 +86,8 @@ pub type r64 = Gpr;
 pub type rm32 = GprOrMem;
 /// A general register or memory.
 pub type rm64 = GprOrMem;
+/// A byte of memory.
+pub type m8 = Place;
 /// 32 bits of memory.
 pub type m32 = Place;
 /// 64 bits of memory.

@@ -14,6 +14,7 @@ rows! {
         Mov32       mov32       "mov"    (dst: W r32, src: R r32)             NONE NONE NONE base Move;
         Load32      load32      "mov"    (dst: W r32, src: R m32)             NONE NONE NONE base Load;
         Store32     store32     "mov"    (dst: W m32, src: R r32)             NONE NONE NONE base Store;
+        Store8      store8      "mov"    (dst: W m8, src: R r8)               NONE NONE NONE base Store;
         MovImm32    mov_imm32   "mov"    (dst: W r32, value: R i32)           NONE NONE NONE base Move;
         Lea         lea         "lea"    (dst: W r64, src: R addr)            NONE NONE NONE base Lea;
         // The address of the function's pool of constants.

@@ -74,10 +74,12 @@ pub mod vaes;
 #[expect(non_upper_case_globals, reason = "the words of the table")]
 pub(crate) mod kinds {
     use super::row::{Kind, RegClass, Width};
+    pub const r8: Kind = Kind::Reg(RegClass::Gpr, Width::W8);
     pub const r32: Kind = Kind::Reg(RegClass::Gpr, Width::W32);
     pub const r64: Kind = Kind::Reg(RegClass::Gpr, Width::W64);
     pub const rm32: Kind = Kind::RegMem(RegClass::Gpr, Width::W32);
     pub const rm64: Kind = Kind::RegMem(RegClass::Gpr, Width::W64);
+    pub const m8: Kind = Kind::Mem(Width::W8);
     pub const m32: Kind = Kind::Mem(Width::W32);
     pub const m64: Kind = Kind::Mem(Width::W64);
     pub const mm: Kind = Kind::Reg(RegClass::Mmx, Width::W64);

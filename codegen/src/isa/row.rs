@@ -21,6 +21,8 @@ pub enum RegClass {
 /// Width of an operand or of a memory access.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Width {
+    /// 1 byte.
+    W8,
     /// 4 bytes.
     W32,
     /// 8 bytes.
@@ -37,6 +39,7 @@ impl Width {
     /// Bytes of the access, where `limb_bits` is the width of a limb of the function.
     pub const fn bytes(self, limb_bits: u32) -> u32 {
         match self {
+            Width::W8 => 1,
             Width::W32 => 4,
             Width::W64 => 8,
             Width::W128 => 16,
@@ -80,14 +83,21 @@ impl PReg {
             "eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d",
             "r14d", "r15d",
         ];
+        const NAMES8: [&str; 16] = [
+            "al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b",
+            "r15b",
+        ];
         match (self.class, width) {
+            (RegClass::Gpr, Width::W8) => NAMES8[usize::from(self.number)].into(),
             (RegClass::Gpr, Width::W32) => NAMES32[usize::from(self.number)].into(),
             (RegClass::Gpr, Width::W64 | Width::W128 | Width::W256 | Width::Limb) => {
                 NAMES64[usize::from(self.number)].into()
             }
             (RegClass::Mmx, _) => format!("mm{}", self.number),
             (RegClass::Xmm, Width::W256) => format!("ymm{}", self.number),
-            (RegClass::Xmm, Width::W32 | Width::W64 | Width::W128 | Width::Limb) => format!("xmm{}", self.number),
+            (RegClass::Xmm, Width::W8 | Width::W32 | Width::W64 | Width::W128 | Width::Limb) => {
+                format!("xmm{}", self.number)
+            }
             (RegClass::Portable, _) => format!("v{}", self.number),
         }
     }

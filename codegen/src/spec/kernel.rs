@@ -197,7 +197,9 @@ impl Check<'_> {
             Some(Domain::SlicedRoundKeys) => (table.bytes.is_some(), "bytes"),
             Some(Domain::MontgomeryModulus) => (table.limbs.is_some(), "limbs"),
             Some(Domain::Below(_)) => (table.limb.is_some() || table.limbs.is_some(), "limb"),
-            Some(Domain::Any | Domain::Normalised | Domain::ReciprocalOf(_)) | None => (table.limb.is_some(), "limb"),
+            Some(Domain::Any | Domain::Normalised | Domain::ReciprocalOf(_) | Domain::EntryOf(_)) | None => {
+                (table.limb.is_some(), "limb")
+            }
         };
         let kinds = limbs || other;
         let of_bytes = matches!(domain, Some(Domain::SlicedRoundKeys));
@@ -526,7 +528,7 @@ fn is_modulus(table: &ArgumentTable) -> bool {
     table.domain.as_ref().is_some_and(|domain| parse_domain(domain) == Some(Domain::MontgomeryModulus))
 }
 
-/// `normalised`, `below d`, `reciprocal of d`, `montgomery modulus`, `sliced round keys`.
+/// `normalised`, `below d`, `reciprocal of d`, `montgomery modulus`, `entry of 32`, `sliced round keys`.
 fn parse_domain(text: &str) -> Option<Domain> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
@@ -534,6 +536,9 @@ fn parse_domain(text: &str) -> Option<Domain> {
         ["below", other] if is_name(other) => Some(Domain::Below((*other).to_owned())),
         ["reciprocal", "of", other] if is_name(other) => Some(Domain::ReciprocalOf((*other).to_owned())),
         ["montgomery", "modulus"] => Some(Domain::MontgomeryModulus),
+        ["entry", "of", entries] => {
+            entries.parse::<u16>().ok().filter(|entries| *entries > 0).map(|n| Domain::EntryOf(n.into()))
+        }
         ["sliced", "round", "keys"] => Some(Domain::SlicedRoundKeys),
         _ => None,
     }

@@ -139,8 +139,9 @@ pub(crate) struct ArgumentTable {
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
     pub may_equal: List<String>,
     /// Which values the limb may have: `normalised` (its top bit is set), `below d` or `reciprocal of d`, where `d` is another
-    /// limb; limbs: `montgomery modulus` (-m^-1 mod B, and behind it an odd m) or `below m`; bytes: `sliced round keys`; any when
-    /// absent. The caller sees to it, and checks draw their values from there.
+    /// limb, or `entry of 32` (one of the numbers from 0 to 31; any other is allowed, and is the number of none); limbs:
+    /// `montgomery modulus` (-m^-1 mod B, and behind it an odd m) or `below m`; bytes: `sliced round keys`; any when absent. The
+    /// caller sees to it, and checks draw their values from there.
     pub domain: Option<At<String>>,
     /// Whether the contents are secret: they then reach no branch, no address and no instruction of variable latency.
     pub secret: Option<At<bool>>,

@@ -170,6 +170,8 @@ pub enum Domain {
     ReciprocalOf(String),
     /// Limbs: -m^-1 mod B, and behind it the limbs of an odd m.
     MontgomeryModulus,
+    /// The number of one of so many entries, as a rule; any other is the number of none.
+    EntryOf(u32),
     /// Bytes: round keys in the form that bitsliced kernels read.
     SlicedRoundKeys,
 }
@@ -178,7 +180,11 @@ impl Domain {
     /// The argument that it speaks of.
     pub fn of(&self) -> Option<&str> {
         match self {
-            Domain::Any | Domain::Normalised | Domain::MontgomeryModulus | Domain::SlicedRoundKeys => None,
+            Domain::Any
+            | Domain::Normalised
+            | Domain::MontgomeryModulus
+            | Domain::EntryOf(_)
+            | Domain::SlicedRoundKeys => None,
             Domain::Below(other) | Domain::ReciprocalOf(other) => Some(other),
         }
     }
@@ -192,6 +198,7 @@ impl fmt::Display for Domain {
             Domain::Below(other) => write!(f, "below {other}"),
             Domain::ReciprocalOf(other) => write!(f, "reciprocal of {other}"),
             Domain::MontgomeryModulus => f.write_str("montgomery modulus"),
+            Domain::EntryOf(entries) => write!(f, "entry of {entries}"),
             Domain::SlicedRoundKeys => f.write_str("sliced round keys"),
         }
     }

@@ -156,7 +156,11 @@ fn confine(kernel: &Kernel, operands: &mut [Operand]) {
     };
     // What others go by first.
     let rank = |domain: Domain| match domain {
-        Domain::Any | Domain::Normalised | Domain::MontgomeryModulus | Domain::SlicedRoundKeys => 0,
+        Domain::Any
+        | Domain::Normalised
+        | Domain::MontgomeryModulus
+        | Domain::EntryOf(_)
+        | Domain::SlicedRoundKeys => 0,
         Domain::Below(_) | Domain::ReciprocalOf(_) => 1,
     };
     for now in [0, 1] {
@@ -182,6 +186,7 @@ fn confine(kernel: &Kernel, operands: &mut [Operand]) {
             let confined = match argument.domain {
                 Domain::Any | Domain::MontgomeryModulus | Domain::SlicedRoundKeys => own,
                 Domain::Normalised => own | 1 << (bits - 1),
+                Domain::EntryOf(entries) => entry_of(entries, own),
                 Domain::Below(other) => own.checked_rem(value(operands, other)).unwrap_or(0),
                 Domain::ReciprocalOf(other) => {
                     let (base, divisor) = (1u128 << bits, u128::from(value(operands, other)));
@@ -192,6 +197,19 @@ fn confine(kernel: &Kernel, operands: &mut [Operand]) {
             };
             operands[index] = Operand::Integer { bits, value: confined };
         }
+    }
+}
+
+/// The number of an entry; sometimes one of none, as near as the first or as far as a limb reaches.
+fn entry_of(entries: u64, own: u64) -> u64 {
+    // The finaliser's multiplication spreads zeros, ones and single bits alike.
+    let mixed = (own ^ own >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let entry = (mixed >> 32) % entries.max(1);
+    match mixed >> 60 {
+        0 => own,
+        1 => entries + (mixed >> 40 & 3),
+        2 => entry | 1 << (32 + (mixed >> 50) % 32),
+        _ => entry,
     }
 }
 

@@ -47,11 +47,13 @@ pub fn all_of(family: &str) -> Leaks {
 }
 
 fn is_of(kernel: &Kernel, family: &str) -> bool {
-    match family {
-        "aes" => kernel.cipher.is_some(),
-        "mont" => kernel.name.starts_with("mont."),
-        _ => kernel.cipher.is_none() && !kernel.name.starts_with("mont."),
-    }
+    let own = match kernel.cipher {
+        Some(_) => "aes",
+        None if kernel.name.starts_with("table.") => "table",
+        None if kernel.name.starts_with("mont.") => "mont",
+        None => "limb",
+    };
+    own == family
 }
 
 /// Calls a variant with some lengths: all arguments apart, and each that may be equal to another in its place; gives the number
@@ -172,6 +174,7 @@ fn integers(arguments: &[Argument], n: u64) -> Vec<u64> {
         values[index] = match argument.domain {
             // The top bit of the value above is set.
             Domain::Any | Domain::Normalised | Domain::MontgomeryModulus | Domain::SlicedRoundKeys => values[index],
+            Domain::EntryOf(entries) => values[index] % entries,
             Domain::Below(other) => values[other] / 3,
             Domain::ReciprocalOf(other) => {
                 let square = u128::MAX >> (128 - 2 * bits);

@@ -89,6 +89,14 @@ fn no_variant_of_montgomery_products_leaks() {
 }
 
 #[test]
+fn no_variant_of_tables_leaks() {
+    let Some((said, clean)) = run("variants:table") else { return };
+    assert!(clean, "{said}");
+    left_out(&said, &[]);
+    assert!(["portable", "char_store", "sse2"].iter().all(|word| said.contains(&format!("of {word}\n"))), "{said}");
+}
+
+#[test]
 fn no_mode_leaks() {
     let Some((said, clean)) = run("modes") else { return };
     assert!(clean, "{said}");

@@ -77,6 +77,7 @@ pub(super) fn encode(op: Base, operands: &[Operand<PReg>]) -> Vec<u8> {
             let dst = reg(&operands[0]);
             memory!([mov Rd(dst), DWORD] mem(&operands[1]))
         }
+        Base::Store8 => to_memory!(mov BYTE Rb, operands),
         Base::Store32 => to_memory!(mov DWORD Rd, operands),
         Base::MovImm32 => {
             let (dst, value): (u8, i32) = (reg(&operands[0]), imm(&operands[1]));

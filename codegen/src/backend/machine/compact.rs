@@ -4,8 +4,8 @@
 use crate::ir::Mem;
 use crate::isa::row::PReg;
 
-/// A REX prefix without a bit set: it means nothing here, as no row has an 8-bit register. It is the first byte, but for a
-/// mandatory prefix.
+/// A REX prefix without a bit set: it means nothing but to an instruction on the low bytes of rsp, rbp, rsi and rdi, which keeps
+/// it. It is the first byte, but for a mandatory prefix.
 pub(super) fn without_empty_rex(mut bytes: Vec<u8>) -> Vec<u8> {
     let rex = usize::from(matches!(bytes.first(), Some(0x66 | 0xf2 | 0xf3)));
     if bytes.get(rex) == Some(&0x40) {

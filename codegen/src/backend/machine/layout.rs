@@ -34,7 +34,7 @@ impl Piece {
         let frame = |bytes: u32| i32::try_from(bytes).map_err(|_| MachineError::TooFar("rsp"));
         let bytes = match line {
             Line::Inst(inst) if inst.op == Op::Base(Base::Pool) => return Ok(Piece::PoolAddress(assemble_inst(inst)?)),
-            Line::Inst(inst) => assemble_inst(inst)?,
+            Line::Inst(inst) => return Ok(Piece::Bytes(assemble_inst(inst)?)),
             Line::Pool(bytes) => return Ok(Piece::Pool(bytes.clone())),
             Line::Label(label) => return Ok(Piece::Label(*label)),
             Line::Jump(jump, to) => return Ok(Piece::Jump { jump: *jump, to: *to, near: true }),

@@ -23,7 +23,7 @@ use crate::ir::wellformed::{Misfit, fits};
 use crate::ir::{Func, Inst, Operand, Physical};
 use crate::isa::Op;
 use crate::isa::portable::Portable;
-use crate::isa::row::{PReg, RegClass};
+use crate::isa::row::{PReg, RDI, RSP, RegClass, Width};
 use std::fmt;
 
 /// Why a function has no machine code.
@@ -100,7 +100,16 @@ pub fn assemble_inst(inst: &Inst<PReg>) -> Result<Vec<u8>, MachineError> {
         Op::Bmi2Adx(op) => bmi2_adx::encode(op, &inst.operands),
         Op::Portable(op) => return Err(MachineError::Portable(op)),
     };
-    Ok(compact::with_two_byte_vex(compact::without_empty_rex(bytes)))
+    let bytes = if names_low_byte(inst) { bytes } else { compact::without_empty_rex(bytes) };
+    Ok(compact::with_two_byte_vex(bytes))
+}
+
+/// Whether an instruction is on the low byte of a register that has none without a REX prefix.
+fn names_low_byte(inst: &Inst<PReg>) -> bool {
+    inst.operands.iter().zip(inst.op.row().operands).any(|(operand, spec)| match operand {
+        Operand::Reg(reg) => spec.kind.width() == Some(Width::W8) && (RSP.number..=RDI.number).contains(&reg.number),
+        Operand::Mem(_) | Operand::Imm(_) => false,
+    })
 }
 
 /// Whether an instruction's immediate has the short form.

@@ -15,6 +15,7 @@ pub(super) fn execute(op: Base, cx: &mut Context<'_, '_>) -> Result<(), Fault> {
         | Base::Mov32
         | Base::Load32
         | Base::Store32
+        | Base::Store8
         | Base::MovImm32 => {
             let value = cx.get(1)?;
             cx.set(0, value)

@@ -148,6 +148,7 @@ impl Machine {
                 | Base::Mov32
                 | Base::Load32
                 | Base::Store32
+                | Base::Store8
                 | Base::MovImm32
                 | Base::Lea => {
                     let value = read(self, 1);

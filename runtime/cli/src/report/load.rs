@@ -16,8 +16,8 @@ use crate::sweep::record::{Cpu, Header, Point, QUANTILE, Record, Value};
 
 /// Most warnings of a file that are kept in words; all are counted.
 pub const MOST_WARNINGS: usize = 50;
-/// Windows drift if their order is as unlikely as this by chance, and their first third differs from the last by more than
-/// was asked of the interval, or than this fraction.
+/// Windows drift if their order is as unlikely as this by chance, and the statistic of their first third differs from that of the
+/// last by more than was asked of the interval, and than this fraction.
 const DRIFT: f64 = 0.001;
 const LEAST_DRIFT: f64 = 0.01;
 /// Lines that are handed over together, and how many such parcels may wait.
@@ -193,7 +193,7 @@ impl Loader {
             mode: point.mode,
             state: point.state,
             windows: u32::try_from(point.windows.len()).unwrap_or(u32::MAX),
-            drifts: timed && drifts(&point.windows, precision.max(LEAST_DRIFT)),
+            drifts: timed && drifts(&point.windows, fraction, precision.max(LEAST_DRIFT)),
             why: point.why.map(|why| self.names.get(&why)),
             unit: self.names.get(&point.unit),
             ticks,
@@ -426,18 +426,18 @@ fn ranks(variants: &[Variant]) -> Vec<(u32, u32)> {
     ranks
 }
 
-/// Whether windows went up or down by more than a fraction, and in no order of chance.
-fn drifts(windows: &[u64], least: f64) -> bool {
+/// Whether the statistic of windows went up or down by more than `least`, and in no order of chance.
+fn drifts(windows: &[u64], fraction: f64, least: f64) -> bool {
     let third = windows.len() / 3;
     if third == 0 {
         return false;
     }
-    let middle = |part: &[u64]| {
+    let statistic = |part: &[u64]| {
         let mut part = part.to_vec();
-        let at = part.len() / 2;
+        let at = ((part.len() - 1) as f64 * fraction) as usize;
         *part.select_nth_unstable(at).1 as f64
     };
-    let (first, last) = (middle(&windows[..third]), middle(&windows[windows.len() - third..]));
+    let (first, last) = (statistic(&windows[..third]), statistic(&windows[windows.len() - third..]));
     // The dearer question last.
     (first - last).abs() > least * first.min(last) && von_neumann(windows) < DRIFT
 }
@@ -620,11 +620,11 @@ mod tests {
     fn a_drift_is_more_than_noise_and_not_small() {
         let noise = |k: u64| (k * 7919) % 20;
         let with = |drift: u64| (0..60).map(|k| 10_000 + noise(k) + drift * k / 60).collect::<Vec<u64>>();
-        assert!(drifts(&with(600), 0.01) && !drifts(&with(600), 0.1));
-        assert!(!drifts(&with(100), 0.01), "significant, and too small to matter");
+        assert!(drifts(&with(600), 0.25, 0.01) && !drifts(&with(600), 0.25, 0.1));
+        assert!(!drifts(&with(100), 0.25, 0.01), "significant, and too small to matter");
         // A step of 3 % that is up as often as down.
         let jumps: Vec<u64> = (0..60).map(|k| 10_000 + noise(k) + 300 * (k % 2)).collect();
-        assert!(!drifts(&jumps, 0.01) && !drifts(&[1, 2], 0.0) && !drifts(&[], 0.0));
+        assert!(!drifts(&jumps, 0.25, 0.01) && !drifts(&[1, 2], 0.25, 0.0) && !drifts(&[], 0.25, 0.0));
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn closing(model: &Model) -> String {
     html += &paragraph(
         "note",
         "Of several points with one variant, length, mode and machine, that of the run which began last counts, and within a run the \
-         last line. Drifting: points whose first windows and last ones (a third each) differ by more than 1 %, and than was asked of their \
+         last line. Drifting: points whose statistic over the first third of the windows and over the last differ by more than 1 %, and than was asked of the \
          interval, in an order that is not random (rank version of von Neumann's ratio, p < 0.001). Every mark says on request in which line of which file its numbers stand.",
     );
     html + "</footer>\n"

@@ -35,6 +35,7 @@ fn contract(kernel: &Kernel, limb_bits: u32) -> String {
                     Domain::Below(other) => format!("below {}", name(other)),
                     Domain::ReciprocalOf(other) => format!("reciprocal of {}", name(other)),
                     Domain::MontgomeryModulus => "montgomery modulus".to_owned(),
+                    Domain::EntryOf(entries) => format!("entry of {entries}"),
                     Domain::SlicedRoundKeys => "sliced round keys".to_owned(),
                 }
             }
