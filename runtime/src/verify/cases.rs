@@ -155,6 +155,8 @@ mod tests {
     fn the_quick_cases_have_every_tail_in_place_and_out_of_place() {
         for kernel in kiln_kernels::kernels().filter(|kernel| count_range(kernel) != (0..=0)) {
             let aliasings = Aliasing::all(kernel).len();
+            let range = count_range(kernel);
+            assert!(range.contains(&1), "{}: what follows leaves nothing out but n = 0", kernel.name);
             for unroll in 1..=64 {
                 let cases = quick(kernel, Lengths { exact: None, unroll: Some(unroll) });
                 let at = |wanted: &dyn Fn(u64) -> bool| cases.iter().filter(|case| wanted(case.n)).collect::<Vec<_>>();
@@ -168,6 +170,9 @@ mod tests {
                 for residue in 0..unroll {
                     for turns in 0..=if unroll > 8 { 1 } else { 2 } {
                         let n = turns * unroll + residue;
+                        if !range.contains(&n) {
+                            continue;
+                        }
                         let found = at(&|other| other == n);
                         assert!(!found.is_empty(), "{} u{unroll}: {residue} {turns}", kernel.name);
                         if n > TWICE {
@@ -185,7 +190,7 @@ mod tests {
                     }
                 }
                 let sizes = kernel.sizes.iter().filter(|size| kernel.unit != Unit::Block || **size <= LONGEST_QUICK);
-                for special in [0, 1, unroll + 1].iter().chain(sizes) {
+                for special in [0, 1, unroll + 1].iter().chain(sizes).filter(|n| range.contains(n)) {
                     assert!(!at(&|n| n == *special).is_empty(), "{} u{unroll}: n = {special}", kernel.name);
                 }
             }
