@@ -66,6 +66,8 @@ pub fn runs(model: &Model) -> Table {
     let mut table = Table::new(&[
         "run",
         "machine",
+        "command",
+        "line",
         "started",
         "mode",
         "search",
@@ -78,15 +80,13 @@ pub fn runs(model: &Model) -> Table {
         "specs",
         "code",
         "kiln",
-        "command",
-        "line",
     ]);
     for run in model.runs.iter().filter(|run| run.points > 0) {
         let machine = model.machines.get(run.machine).map_or("", |machine| &machine.short);
         let counts = [Cell::count(run.points), Cell::count(run.measured), drifting(&[run])];
         let Some(header) = &run.header else {
             let mut row = vec![Cell::code(&*run.run), Cell::name(machine), Cell::bad("no header")];
-            row.resize(8, Cell::none());
+            row.resize(10, Cell::none());
             row.extend(counts);
             row.resize(16, Cell::none());
             table.push(row);
@@ -96,6 +96,8 @@ pub fn runs(model: &Model) -> Table {
         let mut row = vec![
             Cell::code(&*run.run),
             Cell::name(machine),
+            command(&header.command),
+            Cell::code(format!("{}:{}", model.files[run.file].name, run.line)),
             Cell::name(&*header.started),
             Cell::text(header.mode.word()),
             Cell::text(header.strategy.word()),
@@ -104,17 +106,16 @@ pub fn runs(model: &Model) -> Table {
             Cell::name(load.unwrap_or_default()),
         ];
         row.extend(counts);
-        row.extend([
-            Cell::code(&*header.spec_hash),
-            Cell::code(&*header.code_hash),
-            Cell::text(&*header.kiln),
-            command(&header.command),
-            Cell::code(format!("{}:{}", model.files[run.file].name, run.line)),
-        ]);
+        row.extend([hash(&header.spec_hash), hash(&header.code_hash), Cell::text(&*header.kiln)]);
         table.push(row);
     }
     table.truncate(MOST_VARIANTS);
     table.without_empty_columns()
+}
+
+/// As much of a hash as tells it from another.
+fn hash(hash: &str) -> Cell {
+    Cell::code(hash.chars().take(8).collect::<String>())
 }
 
 /// A command line: a long one on request.
@@ -401,13 +402,20 @@ fn whereabouts(section: &Section<'_>, places: &[usize]) -> String {
         let place = &section.places[place];
         by_machine.entry(place.machine).or_default().push(place.n.to_string());
     }
-    let parts = by_machine.into_iter().map(|(machine, lengths)| {
+    // Machines with the same lengths together.
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for (machine, lengths) in by_machine {
         let lengths = format!("n = {}", lengths.join(", "));
-        if section.machines.len() > 1 {
-            format!("{}: {lengths}", section.model.machines[machine as usize].short)
-        } else {
-            lengths
+        let name = section.model.machines[machine as usize].short.as_str();
+        match groups.iter_mut().find(|(known, _)| *known == lengths) {
+            Some((_, machines)) => machines.push(name),
+            None => groups.push((lengths, vec![name])),
         }
+    }
+    let parts = groups.into_iter().map(|(lengths, machines)| match machines.len() {
+        _ if section.machines.len() == 1 => lengths,
+        all if all == section.machines.len() => format!("all machines: {lengths}"),
+        _ => format!("{}: {lengths}", machines.join(", ")),
     });
     parts.collect::<Vec<_>>().join("; ")
 }
