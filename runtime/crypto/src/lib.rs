@@ -19,6 +19,11 @@
 pub mod aes;
 #[cfg(feature = "limb")]
 pub mod limb;
+#[cfg(feature = "modular")]
+pub mod modular;
+#[cfg(feature = "rsa")]
+#[forbid(unsafe_code)]
+pub mod rsa;
 
 pub use kiln_runtime::explain::{CandidateReport, CaseReport, Reason, State};
 
