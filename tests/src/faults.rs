@@ -471,7 +471,7 @@ pub const FAULTS: &[Fault] = &[
             };
             replace(func, Which::Each, |_, inst| is(inst, &[Base::MovImm32]), turns)
         }),
-        caught: &[OUTSIDE, Caught::GuardPage],
+        caught: &[OUTSIDE, WRONG],
     },
 ];
 

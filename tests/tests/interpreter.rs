@@ -173,6 +173,8 @@ fn cases() -> Vec<Case> {
             |a, _, c, o| kept(vec![a % (1 << 32), u32::MAX.into()], c, o)),
         case("load32, store32", |b, t| { let (x, y) = (b.gpr(), b.gpr()); b.load32(x, t.memory[0]); b.store32(t.memory[1], t.a); b.load(y, t.memory[1]); vec![x, y] },
             |a, y, c, o| kept(vec![a % (1 << 32), (y >> 32 << 32) + a % (1 << 32)], c, o)),
+        case("store8", |b, t| { let y = b.gpr(); b.store8(t.memory[1], t.a); b.load(y, t.memory[1]); vec![y] },
+            |a, y, c, o| kept(vec![(y >> 8 << 8) + a % (1 << 8)], c, o)),
         case("lea", |b, t| {
             let x = b.gpr();
             let mem = Mem { space: Space::Nowhere, base: t.a.0, index: Some((t.b.0, 4)), disp: -9 };
