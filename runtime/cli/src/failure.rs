@@ -46,6 +46,8 @@ pub enum Failure {
     NoSuchKey {
         /// The key.
         key: String,
+        /// The kernels.
+        kernels: Vec<&'static str>,
         /// Those that there are.
         keys: Vec<&'static str>,
     },
@@ -134,8 +136,9 @@ impl Failure {
             Failure::UnknownStrategy { kernel, near } => {
                 format!("{error} there is no strategy `{}` of {kernel}{near}\n", visible(&near.given))
             }
-            Failure::NoSuchKey { key, keys } => {
-                format!("{error} no strategy has a parameter `{}`; there are {}\n", visible(key), keys.join(", "))
+            Failure::NoSuchKey { key, kernels, keys } => {
+                let (key, kernels, keys) = (visible(key), kernels.join(", "), keys.join(", "));
+                format!("{error} no strategy has a parameter `{key}`; there are {keys} (kernels: {kernels})\n")
             }
             Failure::Usage(why) => format!("{error} {why}\n"),
             Failure::Exists(path) => {

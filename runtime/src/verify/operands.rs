@@ -156,11 +156,9 @@ fn confine(kernel: &Kernel, operands: &mut [Operand]) {
     };
     // What others go by first.
     let rank = |domain: Domain| match domain {
-        Domain::Any
-        | Domain::Normalised
-        | Domain::MontgomeryModulus
-        | Domain::EntryOf(_)
-        | Domain::SlicedRoundKeys => 0,
+        Domain::Any | Domain::Normalised | Domain::MontgomeryModulus | Domain::EntryOf(_) | Domain::SlicedRoundKeys => {
+            0
+        }
         Domain::Below(_) | Domain::ReciprocalOf(_) => 1,
     };
     for now in [0, 1] {

@@ -222,6 +222,6 @@ fn fill(argument: &Argument, bytes: &mut [u8], seed: usize) {
             let rest = bytes.len().saturating_sub(8);
             draw(&mut bytes[..rest]);
         }
-        Domain::Any | Domain::Normalised | Domain::ReciprocalOf(_) => draw(bytes),
+        Domain::Any | Domain::Normalised | Domain::EntryOf(_) | Domain::ReciprocalOf(_) => draw(bytes),
     }
 }

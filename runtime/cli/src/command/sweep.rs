@@ -29,7 +29,7 @@ use crate::sweep::engine::{Effort, Engine, Setup};
 use crate::sweep::record::{Header, Mode, QUANTILE, Record, Search, State};
 use crate::sweep::search::{Cell, Neighbourhood, halve, sample};
 use crate::sweep::set::{STRATEGY, Set};
-use crate::sweep::space::{Space, keys, settings};
+use crate::sweep::space::{Space, idle_everywhere, keys, settings};
 use crate::sweep::store::{Recorded, Store};
 use header::{header, run_id};
 use summary::{draw, summary};
@@ -69,6 +69,9 @@ pub fn run(context: &Context<'_>, options: &SweepOptions) -> Result<bool, Failur
     }
     if let (true, Some(failure)) = (spaces.is_empty(), without) {
         return Err(failure);
+    }
+    if let Some(why) = idle_everywhere(&spaces) {
+        return Err(Failure::Usage(why));
     }
     let plans: Vec<Vec<Plan<'_>>> = spaces.iter().map(Space::plans).collect::<Result<_, _>>()?;
     let cells = cells(&spaces, &plans, options)?;
@@ -144,7 +147,8 @@ fn known_words(provider: &Provider, kernels: &[&'static Kernel], sets: &[Set]) -
     known.sort_unstable();
     known.dedup();
     if let Some(set) = sets.iter().find(|set| !known.contains(&set.key.as_str())) {
-        return Err(Failure::NoSuchKey { key: set.key.clone(), keys: known });
+        let kernels = kernels.iter().map(|kernel| kernel.name).collect();
+        return Err(Failure::NoSuchKey { key: set.key.clone(), kernels, keys: known });
     }
     let specs = kernels.iter().filter_map(|kernel| provider.specs().kernel(kernel.name));
     let strategies: Vec<&str> = specs.flat_map(|spec| &spec.strategies).map(|one| one.name.value.as_str()).collect();

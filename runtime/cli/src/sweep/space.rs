@@ -31,6 +31,20 @@ pub struct Space {
     pub specs: Specs,
     /// Values that a strategy does not take, and why.
     pub refused: Vec<RefusedValue>,
+    /// Lists for a key that none of the strategies has.
+    pub idle: Vec<Set>,
+}
+
+/// A list that changes nothing in any of the kernels, in words: nobody asks for that.
+pub fn idle_everywhere(spaces: &[Space]) -> Option<String> {
+    let (first, others) = spaces.split_first()?;
+    let set = first.idle.iter().find(|set| others.iter().all(|space| space.idle.contains(set)))?;
+    let strategy = |space: &Space| {
+        let names = space.specs.kernels.iter().flat_map(|spec| &spec.strategies).map(|one| one.name.value.as_str());
+        format!("{} of {}", names.collect::<Vec<_>>().join(", "), space.kernel.name)
+    };
+    let strategies = spaces.iter().map(strategy).collect::<Vec<_>>().join("; ");
+    Some(format!("--set {}: no strategy that is swept has that parameter ({strategies})", short(set)))
 }
 
 /// A list as it may stand in a message.
@@ -60,26 +74,33 @@ impl Space {
     ///
     /// # Errors
     /// Strategies of which the kernel has none, or a key of which no strategy takes a value. A key that no strategy has changes
-    /// nothing, and is told.
+    /// nothing and is told: see [`idle_everywhere`].
     pub fn of(provider: &Provider, kernel: &'static Kernel, sets: &[Set]) -> Result<Space, Failure> {
         let Some(spec) = provider.specs().kernel(kernel.name) else {
             return Err(Failure::UnknownKernel(nearest(kernel.name, [])));
         };
         let cpus = provider.specs().cpus.clone();
         if sets.is_empty() {
-            return Ok(Space { kernel, specs: Specs { kernels: vec![spec.clone()], cpus }, refused: Vec::new() });
+            return Ok(Space {
+                kernel,
+                specs: Specs { kernels: vec![spec.clone()], cpus },
+                refused: Vec::new(),
+                idle: Vec::new(),
+            });
         }
         let mut draft = Draft { provider, spec, table: table(spec)?, cpus };
         draft.select(sets)?;
-        let mut refused = Vec::new();
+        let (mut refused, mut idle) = (Vec::new(), Vec::new());
         for set in sets.iter().filter(|set| set.key != STRATEGY) {
-            draft.apply(set, &mut refused)?;
+            if !draft.apply(set, &mut refused)? {
+                idle.push(set.clone());
+            }
         }
         let specs = draft.read(&draft.table).map_err(|problems| {
             let all = sets.iter().map(|set| format!("--set {}", short(set))).collect::<Vec<_>>().join(" ");
             Failure::Usage(format!("{all}: {}", reason(&problems)))
         })?;
-        Ok(Space { kernel, specs, refused })
+        Ok(Space { kernel, specs, refused, idle })
     }
 
     /// Every variant of the space.
@@ -178,12 +199,13 @@ impl Draft<'_> {
     }
 
     /// Puts a list into each strategy that has the key, less the values that it does not take. `none` takes the list away.
-    fn apply(&mut self, set: &Set, refused: &mut Vec<RefusedValue>) -> Result<(), Failure> {
+    /// Whether there was anything to do.
+    fn apply(&mut self, set: &Set, refused: &mut Vec<RefusedValue>) -> Result<bool, Failure> {
         if set.values == [NONE] {
             for strategy in strategies(&mut self.table).iter_mut().filter_map(toml::Value::as_table_mut) {
                 strategy.remove(&set.key);
             }
-            return Ok(());
+            return Ok(true);
         }
         let names: Vec<String> = strategies(&mut self.table).iter().map(|strategy| word(strategy).to_owned()).collect();
         let owners: Vec<usize> = (0..names.len()).filter(|&index| self.has(&names[index], &set.key)).collect();
@@ -216,7 +238,7 @@ impl Draft<'_> {
                 value: set.values.join(" "),
                 why: why.clone(),
             }));
-            return Ok(());
+            return Ok(false);
         }
         if taken == 0 {
             return Err(Failure::Usage(reasons(&refused[before..])));
@@ -226,7 +248,7 @@ impl Draft<'_> {
         if let Some(list) = self.table.get_mut(STRATEGY).and_then(toml::Value::as_array_mut) {
             list.retain(|strategy| !strategy.get(key).and_then(toml::Value::as_array).is_some_and(Vec::is_empty));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Whether a strategy has a parameter.

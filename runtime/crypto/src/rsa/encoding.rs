@@ -93,7 +93,9 @@ impl PrivateKey {
         match label {
             "PRIVATE KEY" => PrivateKey::from_pkcs8_der(der.as_bytes()),
             label if label == RsaPrivateKeyRef::PEM_LABEL => PrivateKey::from_pkcs1_der(der.as_bytes()),
-            other => Err(Error::Encoding(format!("it is a {other:?}, not a private key that can be read without a password"))),
+            other => Err(Error::Encoding(format!(
+                "it is a {other:?}, not a private key that can be read without a password"
+            ))),
         }
     }
 }

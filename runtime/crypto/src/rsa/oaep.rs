@@ -22,7 +22,11 @@ impl PrivateKey {
     ///
     /// # Errors
     /// [`Error::Decryption`], [`Error::Range`], [`Error::Fault`], [`Error::Random`].
-    pub fn decrypt_oaep<D: Digest, M: Digest>(&self, ciphertext: &[u8], label: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+    pub fn decrypt_oaep<D: Digest, M: Digest>(
+        &self,
+        ciphertext: &[u8],
+        label: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, Error> {
         padding::oaep_open::<D, M>(&self.apply(ciphertext)?, label)
     }
 }

@@ -82,7 +82,12 @@ pub fn pss_matches<D: Digest, M: Digest>(bits: usize, hash: &[u8], salt: Option<
 }
 
 /// EME-OAEP.
-pub fn oaep<D: Digest, M: Digest>(size: usize, message: &[u8], label: &[u8], seed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+pub fn oaep<D: Digest, M: Digest>(
+    size: usize,
+    message: &[u8],
+    label: &[u8],
+    seed: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, Error> {
     let own = <D as Digest>::output_size();
     let filling = size.checked_sub(2 * own + 2 + message.len()).ok_or(Error::TooLong)?;
     let mut block = Zeroizing::new(vec![0; size]);
@@ -120,7 +125,11 @@ pub fn oaep_open<D: Digest, M: Digest>(block: &[u8], label: &[u8]) -> Result<Zer
 }
 
 /// EME-PKCS1-v1_5: 0 2, bytes other than 0, 0, the message.
-pub fn pkcs1v15_encryption(size: usize, message: &[u8], mut random: impl FnMut(&mut [u8]) -> Result<(), Error>) -> Result<Zeroizing<Vec<u8>>, Error> {
+pub fn pkcs1v15_encryption(
+    size: usize,
+    message: &[u8],
+    mut random: impl FnMut(&mut [u8]) -> Result<(), Error>,
+) -> Result<Zeroizing<Vec<u8>>, Error> {
     let filling = size.checked_sub(message.len() + 3).filter(|filling| *filling >= 8).ok_or(Error::TooLong)?;
     let mut block = Zeroizing::new(vec![0; size]);
     block[1] = 2;

@@ -93,7 +93,8 @@ impl PrivateKey {
         if !bool::from(matches) {
             return Err(Error::Key("its modulus is not the product of its primes"));
         }
-        let d = read(numbers.private_exponent, n).ok_or(Error::Key("its private exponent is longer than its modulus"))?;
+        let d =
+            read(numbers.private_exponent, n).ok_or(Error::Key("its private exponent is longer than its modulus"))?;
         let given = numbers.exponents;
         let make = |prime: &[u64], ring: Modulus, given: Option<&[u8]>| -> Result<Half, Error> {
             let mut less_one = Limbs::new(prime.to_vec());

@@ -66,10 +66,7 @@ fn numbers_that_do_not_belong_together_are_refused() {
     assert_eq!(refused(&|parts| parts.d += 2_u32), "its exponents are not inverse to each other");
     assert_eq!(refused(&|parts| parts.d = 0_u32.into()), "its exponents are not inverse to each other");
     assert_eq!(refused(&|parts| parts.p += 2_u32), "its modulus is not the product of its primes");
-    assert_eq!(
-        refused(&|parts| (parts.p, parts.q) = (1_u32.into(), parts.n.clone())),
-        "one of its primes is none"
-    );
+    assert_eq!(refused(&|parts| (parts.p, parts.q) = (1_u32.into(), parts.n.clone())), "one of its primes is none");
     // A square, and a "prime" that is none.
     let square = |parts: &mut Parts| {
         parts.q = parts.p.clone();
@@ -113,7 +110,8 @@ fn files_that_are_no_keys_say_why() {
     assert!(text(PrivateKey::from_pkcs1_der(&[0x30, 0x80])).starts_with("the key cannot be read: "));
     assert!(text(PrivateKey::from_pkcs8_der(b"nonsense")).starts_with("the key cannot be read: "));
     let certificate = pem(1024).replace("RSA PRIVATE KEY", "CERTIFICATE");
-    let expected = "the key cannot be read: it is a \"CERTIFICATE\", not a private key that can be read without a password";
+    let expected =
+        "the key cannot be read: it is a \"CERTIFICATE\", not a private key that can be read without a password";
     assert_eq!(text(PrivateKey::from_pem(&certificate)), expected);
     let public = PublicKey::from_pem(pem(1024)).unwrap_err().to_string();
     assert_eq!(public, "the key cannot be read: it is a \"RSA PRIVATE KEY\", not a public key");
