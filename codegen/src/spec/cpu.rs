@@ -24,13 +24,15 @@ pub(crate) fn cpu(file: CpuFile, source: &Source, vocabulary: &Vocabulary, probl
     }
     let prefer = file.prefer.map(|prefer| prefer.value).unwrap_or_default();
     for (kernel, variant) in &prefer {
-        let strategy = variant.split('.').next().unwrap_or_default();
         let valid = (vocabulary.strategies)(kernel);
-        if !valid.contains(&strategy) {
-            let hint = Hint::nearest(strategy, valid.iter().copied());
-            let context = format!("of kernel {}", kernel.value);
-            let reason = Reason::UnknownWord { noun: Noun::Strategy, word: Shown::new(strategy), context };
-            problems.push(Problem::at(source, variant.span.clone(), reason).hint(hint));
+        for alternative in variant.split('|') {
+            let strategy = alternative.trim().split('.').next().unwrap_or_default();
+            if !valid.contains(&strategy) {
+                let hint = Hint::nearest(strategy, valid.iter().copied());
+                let context = format!("of kernel {}", kernel.value);
+                let reason = Reason::UnknownWord { noun: Noun::Strategy, word: Shown::new(strategy), context };
+                problems.push(Problem::at(source, variant.span.clone(), reason).hint(hint));
+            }
         }
     }
     let identify = match file.identify {

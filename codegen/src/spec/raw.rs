@@ -283,7 +283,8 @@ pub(crate) struct CpuFile {
     /// The cost of an instruction, by mnemonic or by class: `[latency, instructions a cycle]`.
     #[schemars(extend("propertyNames" = {"x-words": "cost_keys"}))]
     pub cost: Option<At<BTreeMap<At<String>, CostPair>>>,
-    /// By kernel, the variant (without the kernel's name) to use when nothing can be measured.
+    /// By kernel, the variant (without the kernel's name) to use when nothing can be measured. Of several, with `|` between them, the
+    /// first that serves a length; `exact*` is the variant for that length alone.
     #[schemars(extend("propertyNames" = {"x-words": "kernels"}))]
     pub prefer: Option<At<BTreeMap<At<String>, At<String>>>>,
 }

@@ -242,12 +242,14 @@ pub struct CompareOptions {
 #[derive(Debug, Subcommand)]
 pub enum SpeedCommand {
     /// AES in its modes, in place, through the public API
-    Aes(SpeedOptions),
+    Aes(AesSpeed),
+    /// RSA: private operations, blinded and checked, and public ones, without padding, through the public API
+    Rsa(RsaSpeed),
 }
 
 /// What is measured, and how long.
 #[derive(Debug, clap::Args)]
-pub struct SpeedOptions {
+pub struct AesSpeed {
     /// Sizes of the key [default: all]
     #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = ["128", "192", "256"])]
     bits: Vec<String>,
@@ -265,7 +267,7 @@ pub struct SpeedOptions {
     pub threads: usize,
 }
 
-impl SpeedOptions {
+impl AesSpeed {
     /// Sizes of the key.
     pub fn bits(&self) -> Vec<u32> {
         let given: Vec<u32> = self.bits.iter().filter_map(|bits| bits.parse().ok()).collect();
@@ -280,6 +282,34 @@ impl SpeedOptions {
     /// Bytes of a call.
     pub fn bytes(&self) -> Vec<usize> {
         if self.bytes.is_empty() { vec![64, 256, 1024, 8192, 65_536] } else { self.bytes.clone() }
+    }
+}
+
+/// What is measured of RSA, and how long.
+#[derive(Debug, clap::Args)]
+pub struct RsaSpeed {
+    /// Bits of the modulus [default: all]
+    #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = ["1024", "2048", "3072", "4096"])]
+    bits: Vec<String>,
+    /// Time for each operation and size
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds, allow_negative_numbers = true)]
+    pub seconds: f64,
+    /// Threads that work at once, with one key
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = threads, allow_negative_numbers = true)]
+    pub threads: usize,
+}
+
+impl RsaSpeed {
+    /// For so many seconds of one thread.
+    #[cfg(test)]
+    pub fn of(bits: &[&str], seconds: f64) -> RsaSpeed {
+        RsaSpeed { bits: bits.iter().map(|&bits| bits.to_owned()).collect(), seconds, threads: 1 }
+    }
+
+    /// Sizes of the key.
+    pub fn bits(&self) -> Vec<u32> {
+        let given: Vec<u32> = self.bits.iter().filter_map(|bits| bits.parse().ok()).collect();
+        if given.is_empty() { vec![1024, 2048, 3072, 4096] } else { given }
     }
 }
 

@@ -75,14 +75,17 @@ impl Case<'_, '_> {
         order.into_iter().flatten().find(|&index| self.verified(index).is_some())
     }
 
-    fn preferred(&self) -> Option<usize> {
-        self.tuner.options.prefer.get(self.contest.kernel.name).and_then(|name| self.find(name))
+    /// The first of the CPU file's alternatives that is there and fits.
+    fn preferred(&self, fits: &dyn Fn(usize) -> bool) -> Option<usize> {
+        let names = self.tuner.options.prefer.get(self.contest.kernel.name)?;
+        let own = format!("exact{}", self.n);
+        names.split('|').find_map(|name| self.find(&name.trim().replace("exact*", &own)).filter(|&index| fits(index)))
     }
 
     /// Without a measurement: the CPU file's preference if it may be asked, else portable, else whatever passes.
     fn fallback(&mut self, prefer: bool, reason: Reason) -> Option<Pick> {
-        let preferred = if prefer { self.preferred() } else { None };
         let order = |case: &Self, fits: &dyn Fn(usize) -> bool| -> Vec<Option<usize>> {
+            let preferred = if prefer { case.preferred(fits) } else { None };
             let rest = (0..case.contest.contestants.len()).map(Some);
             let first = [preferred, portable(&case.contest.contestants)];
             first.into_iter().chain(rest).map(|index| index.filter(|&index| fits(index))).collect()
@@ -141,7 +144,7 @@ impl Case<'_, '_> {
         if self.tuner.options.field == Field::Everyone {
             return everyone.collect();
         }
-        let mut field: Vec<usize> = self.preferred().filter(ready).into_iter().collect();
+        let mut field: Vec<usize> = self.preferred(&|index| ready(&index)).into_iter().collect();
         for index in everyone.filter(|&index| self.contest.contestants[index].candidate.startup()) {
             if field.len() < STARTUP_CANDIDATES && !field.contains(&index) {
                 field.push(index);

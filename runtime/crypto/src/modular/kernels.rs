@@ -156,6 +156,18 @@ impl Weave {
     pub const ALL: [Weave; 6] =
         [Weave::Word64X16, Weave::VectorX16, Weave::Word64X32, Weave::VectorX32, Weave::Word32X32, Weave::ByteX32];
 
+    /// The word for people and documents.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Weave::Word64X16 => "word64_x16",
+            Weave::VectorX16 => "vector_x16",
+            Weave::Word64X32 => "word64_x32",
+            Weave::VectorX32 => "vector_x32",
+            Weave::Word32X32 => "word32_x32",
+            Weave::ByteX32 => "byte_x32",
+        }
+    }
+
     /// Bits of an index.
     pub const fn window(self) -> usize {
         match self {

@@ -172,6 +172,11 @@ impl PrivateKey {
         self.weave = weave;
     }
 
+    /// How they lie now.
+    pub fn weave(&self) -> Weave {
+        self.weave
+    }
+
     pub(super) fn d(&self) -> &[u64] {
         &self.d
     }
@@ -270,4 +275,46 @@ fn is_inverse(e: &PublicExponent, x: &[u64], m: &[u64]) -> bool {
 
 fn significant(bytes: &[u8]) -> &[u8] {
     bytes.iter().position(|byte| *byte != 0).map_or(&[], |first| &bytes[first..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bit of anything that a private operation reads, and nothing comes out: from a wrong result modulo one prime the other
+    /// could be computed.
+    #[test]
+    fn a_fault_gives_an_error_and_no_result() {
+        let pem = include_str!("../../tests/rsa/key_1024.pem");
+        let x = [&[0; 1][..], &[0x5a; 127]].concat();
+        let good = PrivateKey::from_pem(pem).expect("a key");
+        let expected = good.apply(&x).expect("no fault");
+        let faults: [(&str, fn(&mut PrivateKey)); 5] = [
+            ("coefficient", |key| key.coefficient[3] ^= 1 << 17),
+            ("exponent of p", |key| {
+                key.p.exponent = SecretExponent::with_bits(&[5; 8], key.p.exponent.bits());
+            }),
+            ("exponent of q", |key| {
+                key.q.exponent = SecretExponent::with_bits(&[5; 8], key.q.exponent.bits());
+            }),
+            ("p", |key| {
+                let mut other = key.p.prime.value().to_vec();
+                other[2] ^= 4;
+                key.p.prime = Modulus::new(&other).expect("odd");
+            }),
+            ("q", |key| {
+                let mut other = key.q.prime.value().to_vec();
+                other[7] ^= 1;
+                key.q.prime = Modulus::new(&other).expect("odd");
+            }),
+        ];
+        for (what, fault) in faults {
+            let mut key = PrivateKey::from_pem(pem).expect("a key");
+            // The pair of blinding is made without the fault.
+            assert_eq!(key.apply(&x).expect("no fault"), expected);
+            fault(&mut key);
+            assert_ne!(key.unchecked(&x), good.unchecked(&x), "{what}");
+            assert_eq!(key.apply(&x).unwrap_err(), Error::Fault, "{what}");
+        }
+    }
 }

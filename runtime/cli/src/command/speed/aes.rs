@@ -1,17 +1,15 @@
-//! `kiln speed`: operations of whole primitives a second, with the tuned kernels and with the portable ones.
+//! `kiln speed aes`: every mode, with the tuned kernels and with the portable ones.
 
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kiln::aes::size::{Bits128, Bits192, Bits256, Size};
 use kiln::aes::{Aes, BLOCK, Bundle, cbc, ctr, ecb};
 use kiln_runtime::timer::{Clock, SystemClock};
 use serde::Serialize;
 
+use super::{Speed, on_threads, threads_in_words};
 use crate::Context;
-use crate::args::{AesMode, SpeedOptions};
+use crate::args::{AesMode, AesSpeed};
 use crate::canvas::{Canvas, Column, Tone};
 use crate::command::Identity;
 use crate::failure::Failure;
@@ -52,7 +50,7 @@ enum Kernels {
 }
 
 /// Measures AES.
-pub fn aes(context: &Context<'_>, options: &SpeedOptions) -> Result<bool, Failure> {
+pub fn run(context: &Context<'_>, options: &AesSpeed) -> Result<bool, Failure> {
     let clock = SystemClock::new(&context.cpu());
     let (bits, modes, bytes) = (options.bits(), options.modes(), options.bytes());
     let progress = Progress::new(bits.len() * modes.len() * bytes.len());
@@ -103,23 +101,8 @@ pub fn aes(context: &Context<'_>, options: &SpeedOptions) -> Result<bool, Failur
     Ok(true)
 }
 
-/// What was done in how much time.
-#[derive(Clone, Copy, Debug, Default)]
-struct Speed {
-    /// Of all threads together.
-    ops: f64,
-    seconds: f64,
-    ticks: f64,
-}
-
 /// The tuned kernels and the portable ones, by turns.
-fn pair<S: Size>(
-    key_bytes: usize,
-    mode: AesMode,
-    bytes: usize,
-    options: &SpeedOptions,
-    clock: &SystemClock,
-) -> [Speed; 2] {
+fn pair<S: Size>(key_bytes: usize, mode: AesMode, bytes: usize, options: &AesSpeed, clock: &SystemClock) -> [Speed; 2] {
     let secret = vec![0x5a; key_bytes];
     let keys = [Aes::<S>::from_slice(&secret), Aes::with_bundle(&secret, Bundle::Sliced)];
     let keys = keys.map(|key| key.expect("a key of its size"));
@@ -128,7 +111,7 @@ fn pair<S: Size>(
     for _ in 0..SLICES {
         for (key, speed) in keys.iter().zip(&mut speeds) {
             let begun = clock.read().time;
-            let (ops, seconds) = on_threads(options.threads, slice, || work(key, mode, bytes));
+            let (ops, seconds) = on_threads(options.threads, slice, 16, || work(key, mode, bytes));
             speed.ticks += clock.read().time.saturating_sub(begun) as f64;
             speed.ops += ops as f64;
             speed.seconds += seconds;
@@ -178,41 +161,12 @@ impl Aligned {
     }
 }
 
-/// Operations that so many threads do together in this time, and the time that it was.
-fn on_threads<W: FnMut()>(threads: usize, time: Duration, work: impl Fn() -> W + Sync) -> (u64, f64) {
-    let (barrier, stop) = (Barrier::new(threads + 1), AtomicBool::new(false));
-    thread::scope(|scope| {
-        let one = || {
-            let mut work = work();
-            // The first use tunes.
-            work();
-            barrier.wait();
-            let mut done = 0;
-            // Ordering: the flag carries nothing but itself.
-            while !stop.load(Ordering::Relaxed) {
-                for _ in 0..16 {
-                    work();
-                }
-                done += 16;
-            }
-            done
-        };
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
-        barrier.wait();
-        let begun = Instant::now();
-        thread::sleep(time);
-        stop.store(true, Ordering::Relaxed);
-        let done = workers.into_iter().map(|worker| worker.join().expect("work does not panic")).sum();
-        (done, begun.elapsed().as_secs_f64())
-    })
-}
-
 fn draw(document: &Document, canvas: &Canvas) -> String {
     let mut text = format!("{}\n", canvas.paint(Tone::Strong, document.cpu.name()));
     let mut bits: Vec<u32> = document.rows.iter().map(|row| row.bits).collect();
     bits.dedup();
     let threads = document.rows.first().map_or(1, |row| row.threads);
-    let on = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
+    let on = threads_in_words(threads);
     for bits in bits {
         let rows: Vec<&Row> = document.rows.iter().filter(|row| row.bits == bits).collect();
         let mut sizes: Vec<usize> = rows.iter().map(|row| row.bytes).collect();
@@ -253,12 +207,6 @@ fn size(bytes: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn threads_work_until_they_are_stopped() {
-        let (done, seconds) = on_threads(3, Duration::from_millis(5), || || ());
-        assert!(done >= 48 && seconds >= 0.005, "{done} {seconds}");
-    }
 
     #[test]
     fn every_mode_works_at_every_size() {
