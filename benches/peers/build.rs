@@ -52,6 +52,9 @@ fn main() {
     s2n_bignum(&sources.of("aws-lc-sys"));
     openssl(&out);
     rust_crypto(&out);
+    for (name, variable) in [("ring", "RING"), ("graviola", "GRAVIOLA"), ("rsa", "RSA")] {
+        println!("cargo::rustc-env=KILN_PEERS_{variable}={}", sources.version(name));
+    }
     println!("cargo::rustc-env=KILN_PEERS_RUST_CRYPTO={}", sources.versions(true));
     println!("cargo::rustc-env=KILN_PEERS_RUST_CRYPTO_BEFORE={}", sources.versions(false));
 }
@@ -96,6 +99,12 @@ impl Sources {
         let manifest = package.and_then(|package| package["manifest_path"].as_str());
         let manifest = manifest.unwrap_or_else(|| panic!("{name} is not in the lock file"));
         Path::new(manifest).parent().expect("a manifest is in a folder").to_owned()
+    }
+
+    fn version(&self, name: &str) -> String {
+        let packages = self.0["packages"].as_array().expect("metadata has packages");
+        let package = packages.iter().find(|package| package["name"] == name);
+        package.and_then(|package| package["version"].as_str()).unwrap_or("?").to_owned()
     }
 
     /// The versions of RustCrypto's crates, of which the lock file has two each.

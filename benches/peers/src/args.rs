@@ -30,6 +30,8 @@ pub enum Race {
     Limb(LimbArgs),
     /// AES on whole buffers: OpenSSL, AWS-LC, RustCrypto
     Aes(AesArgs),
+    /// RSA signatures: OpenSSL, AWS-LC, ring, graviola, RustCrypto
+    Rsa(RsaArgs),
 }
 
 /// How it is measured, whatever is raced.
@@ -89,6 +91,23 @@ pub struct AesArgs {
     pub measuring: Measuring,
 }
 
+/// A race of RSA. A signature takes so long that it is measured by time alone.
+#[derive(Debug, clap::Args)]
+pub struct RsaArgs {
+    /// Bits of the modulus: 1024, 2048, 3072, 4096
+    #[arg(long, value_name = "B,B…", value_delimiter = ',', default_values = ["1024", "2048", "3072", "4096"], value_parser = modulus)]
+    pub bits: Vec<u32>,
+    /// How often everything is raced, some time apart; the calmest time counts, for all in it
+    #[arg(long, value_name = "P", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub passes: u32,
+    /// Race for so long at each size and operation, all passes together, or for the few rounds that are needed
+    #[arg(long, value_name = "S", default_value_t = 6.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
 fn seconds(word: &str) -> Result<f64, String> {
     match word.parse() {
         Ok(seconds @ 0.01..=3600.0) => Ok(seconds),
@@ -105,6 +124,13 @@ fn bits(word: &str) -> Result<u32, String> {
     match word.parse() {
         Ok(bits @ (128 | 192 | 256)) => Ok(bits),
         Ok(_) | Err(_) => Err("128, 192 or 256".to_owned()),
+    }
+}
+
+fn modulus(word: &str) -> Result<u32, String> {
+    match word.parse() {
+        Ok(bits @ (1024 | 2048 | 3072 | 4096)) => Ok(bits),
+        Ok(_) | Err(_) => Err("1024, 2048, 3072 or 4096".to_owned()),
     }
 }
 
@@ -142,6 +168,16 @@ mod tests {
         assert_eq!(aes.bytes, [64, 256, 1024, 8192]);
         for wrong in [["--bits", "64"], ["--bytes", "65"], ["--bytes", "0"], ["--modes", "xts"]] {
             assert!(Args::try_parse_from(["kiln-peers", "aes"].into_iter().chain(wrong)).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn rsa_has_its_own_words() {
+        let args = Args::parse_from(["kiln-peers", "rsa", "--bits", "2048,4096", "--seconds", "1.5", "--json"]);
+        let Some(Race::Rsa(rsa)) = args.race else { panic!("{args:?}") };
+        assert_eq!((rsa.bits, rsa.seconds, rsa.json), (vec![2048, 4096], 1.5, true));
+        for wrong in [["--bits", "512"], ["--seconds", "0"], ["--passes", "0"], ["--window", "20"]] {
+            assert!(Args::try_parse_from(["kiln-peers", "rsa"].into_iter().chain(wrong)).is_err(), "{wrong:?}");
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct Length {
     time: Option<Duration>,
     /// Microseconds in a window.
     window: u64,
+    /// Windows that are run however long they take.
+    owed: u32,
 }
 
 impl Length {
@@ -29,7 +31,15 @@ impl Length {
     pub fn new(asked: &Measuring) -> Length {
         let time = asked.seconds.map(|seconds| Duration::from_secs_f64(seconds / f64::from(asked.passes)));
         let rounds = if time.is_some() { 100_000 } else { asked.rounds as usize };
-        Length { rounds, time, window: asked.window }
+        Length { rounds, time, window: asked.window, owed: 0 }
+    }
+
+    /// So many seconds for one pass of so many contenders, and as much longer as it takes that three rounds count.
+    pub fn timed(seconds: f64, window: u64, contenders: usize) -> Length {
+        // Calibration is three windows of the first and of each, if one call fills a window; then a round that warms up, one
+        // before the final, and those.
+        let owed = 3 + (3 + 1 + 1 + 3) * u32::try_from(contenders).unwrap_or(0);
+        Length { rounds: 100_000, time: Some(Duration::from_secs_f64(seconds)), window, owed }
     }
 }
 
@@ -107,7 +117,7 @@ pub fn to_the_end(bench: &mut dyn Bench, entrants: &[Entrant], clock: &SystemClo
     };
     let outcome = match length.time {
         None => race(bench, entrants, &rules, &mut Unlimited),
-        Some(time) => race(bench, entrants, &rules, &mut Until(Instant::now() + time)),
+        Some(time) => race(bench, entrants, &rules, &mut Until { end: Instant::now() + time, owed: length.owed }),
     };
     Bout { measured: outcome.measured, calls: outcome.calls, thrown: outcome.thrown }
 }
@@ -130,11 +140,17 @@ fn entrants(contenders: &[&Verified]) -> Vec<Entrant> {
     contenders.iter().map(entrant).collect()
 }
 
-struct Until(Instant);
+struct Until {
+    end: Instant,
+    /// Windows for which there is time in any case.
+    owed: u32,
+}
 
 impl Budget for Until {
     fn left(&mut self) -> bool {
-        Instant::now() < self.0
+        let owed = self.owed > 0;
+        self.owed = self.owed.saturating_sub(1);
+        owed || Instant::now() < self.end
     }
 }
 

@@ -9,6 +9,7 @@ mod limb;
 mod limits;
 #[forbid(unsafe_code)]
 mod ring;
+mod rsa;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let outcome = match args.race {
         Some(Race::Aes(args)) => Ok(aes::race(&args)),
+        Some(Race::Rsa(args)) => Ok(rsa::race(&args)),
         Some(Race::Limb(args)) => limb::race(&args),
         None => limb::race(&args.limb),
     };
