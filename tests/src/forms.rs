@@ -54,7 +54,8 @@ pub fn modes() -> impl Iterator<Item = &'static Kernel> {
 
 /// The names of the shipped kernels on limbs: rows, products, divisions and what is made of them.
 pub fn limb_kernels() -> impl Iterator<Item = &'static str> {
-    kiln_kernels::kernels().filter(|kernel| kernel.cipher.is_none()).map(|kernel| kernel.name)
+    let others = |kernel: &&Kernel| kernel.cipher.is_none() && !kernel.name.starts_with("table.");
+    kiln_kernels::kernels().filter(others).map(|kernel| kernel.name)
 }
 
 /// The names of the shipped kernels of tables.

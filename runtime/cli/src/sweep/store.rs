@@ -50,10 +50,9 @@ impl Store {
             return Err(usage("is no regular file, and a sweep is read again to go on"));
         }
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(refuse)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Err(usage("is being written by another sweep")),
-            // Some file systems know no locks.
-            Ok(()) | Err(_) => {}
+        // Other errors: some file systems know no locks.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            return Err(usage("is being written by another sweep"));
         }
         let length = file.metadata().map_err(refuse)?.len();
         if length > 0 && !resume {

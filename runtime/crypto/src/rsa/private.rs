@@ -289,7 +289,8 @@ mod tests {
         let x = [&[0; 1][..], &[0x5a; 127]].concat();
         let good = PrivateKey::from_pem(pem).expect("a key");
         let expected = good.apply(&x).expect("no fault");
-        let faults: [(&str, fn(&mut PrivateKey)); 5] = [
+        type Fault = (&'static str, fn(&mut PrivateKey));
+        let faults: [Fault; 5] = [
             ("coefficient", |key| key.coefficient[3] ^= 1 << 17),
             ("exponent of p", |key| {
                 key.p.exponent = SecretExponent::with_bits(&[5; 8], key.p.exponent.bits());
