@@ -261,7 +261,10 @@ fn wrong_words_say_what_is_wrong() {
         assert!(!out.exists(), "{words:?} writes nothing");
     };
     refused(&["limb64.mul_ad"], &["no kernel matches `limb64.mul_ad`", "did you mean"]);
-    refused(&["limb64.mul_add", "--set", "unrol=1..4"], &["no strategy has a parameter `unrol`", "unroll"]);
+    refused(
+        &["limb64.mul_add", "--set", "unrol=1..4"],
+        &["no strategy of limb64.mul_add has a parameter `unrol`", "unroll"],
+    );
     refused(&["limb64.mul_add", "--set", "unroll=65,99"], &["unroll"]);
     refused(
         &["limb64.mul_add", "--set", "strategy=mulks"],

@@ -13,6 +13,9 @@ use crate::args::Form;
 use crate::canvas::{Canvas, Tone};
 use crate::names::Nearest;
 
+/// Most kernels that a message names.
+const NAMED: usize = 4;
+
 /// Why a command could not be carried out.
 #[derive(Debug)]
 pub enum Failure {
@@ -137,8 +140,12 @@ impl Failure {
                 format!("{error} there is no strategy `{}` of {kernel}{near}\n", visible(&near.given))
             }
             Failure::NoSuchKey { key, kernels, keys } => {
-                let (key, kernels, keys) = (visible(key), kernels.join(", "), keys.join(", "));
-                format!("{error} no strategy has a parameter `{key}`; there are {keys} (kernels: {kernels})\n")
+                let (key, keys) = (visible(key), keys.join(", "));
+                let mut named = kernels.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+                if kernels.len() > NAMED {
+                    named += &format!(" and {} more", kernels.len() - NAMED);
+                }
+                format!("{error} no strategy of {named} has a parameter `{key}`; there are {keys}\n")
             }
             Failure::Usage(why) => format!("{error} {why}\n"),
             Failure::Exists(path) => {
