@@ -21,7 +21,7 @@ mod power;
 use std::fmt;
 
 use subtle::{Choice, ConditionallySelectable};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 pub use kernels::{MAX_LIMBS, Weave};
 pub use power::{PublicExponent, SecretExponent};
@@ -123,7 +123,6 @@ impl Modulus {
             kernels::square_in_place(&mut square, Parts::new(&parts), &mut t);
         }
         kernels::square(&mut cube, &square, Parts::new(&parts), &mut t);
-        t.zeroize();
         Ok(Modulus { parts, powers_of_r: [one, square, cube], bits })
     }
 
@@ -260,16 +259,7 @@ impl Modulus {
         exponent: &SecretExponent,
         weave: Weave,
     ) -> Result<(), Error> {
-        self.check("r", r.len())?;
-        self.check("base", base.len())?;
-        let n = self.limbs();
-        let (mut t, mut wide) = (self.scratch(), limbs(2 * n));
-        wide[..n].copy_from_slice(base);
-        self.enter(r, &wide, &mut t);
-        self.montgomery_power(r, exponent, weave, &mut t);
-        wide[..n].copy_from_slice(r);
-        self.reduce(r, &wide, &mut t);
-        Ok(())
+        self.raised(r, base, |r, t| self.montgomery_power(r, exponent, weave, t))
     }
 
     /// r := base^exponent mod m, in a time that depends on the exponent. Any base of as many limbs as m, which may be secret.
@@ -277,13 +267,18 @@ impl Modulus {
     /// # Errors
     /// When a length is another than that of the modulus.
     pub fn power_public(&self, r: &mut [u64], base: &[u64], exponent: &PublicExponent) -> Result<(), Error> {
+        self.raised(r, base, |r, t| self.montgomery_power_public(r, exponent, t))
+    }
+
+    /// r := base raised by `raise`, which works in Montgomery's form with the scratch that it is given.
+    fn raised(&self, r: &mut [u64], base: &[u64], raise: impl FnOnce(&mut [u64], &mut [u64])) -> Result<(), Error> {
         self.check("r", r.len())?;
         self.check("base", base.len())?;
         let n = self.limbs();
         let (mut t, mut wide) = (self.scratch(), limbs(2 * n));
         wide[..n].copy_from_slice(base);
         self.enter(r, &wide, &mut t);
-        self.montgomery_power_public(r, exponent, &mut t);
+        raise(r, &mut t);
         wide[..n].copy_from_slice(r);
         self.reduce(r, &wide, &mut t);
         Ok(())
